@@ -1,0 +1,191 @@
+"""The small grammar IR: rules over characters, bytes, sequences, alternatives, repeats and references.
+
+Every front end ends here and the tables start here. Expressions are immutable values over Unicode
+text; they become UTF-8 bytes only when tables are made (``ByteSet`` is the one exception, for
+grammars that speak of raw bytes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..errors import GrammarError
+
+if TYPE_CHECKING:
+    from ..automata import Dfa
+
+__all__ = [
+    "Alternatives",
+    "Automaton",
+    "ByteSet",
+    "CharSet",
+    "Complement",
+    "EMPTY",
+    "Expression",
+    "Intersection",
+    "Literal",
+    "NOTHING",
+    "Reference",
+    "Repeat",
+    "Rules",
+    "Sequence",
+    "Tokens",
+    "alternatives",
+    "children",
+    "literal",
+    "repeat",
+    "sequence",
+]
+
+LAST_CODE_POINT = 0x10FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class CharSet:
+    """One character out of sorted, disjoint, inclusive ranges of code points; never a surrogate."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSet:
+    """One raw byte out of sorted, disjoint, inclusive ranges."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """These bytes exactly (UTF-8 where they come from text). ``Literal(b"")`` is the empty text."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One after the other."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """Any one of them; without options nothing matches."""
+
+    options: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """``minimum`` to ``maximum`` times (``None``: any number of times more)."""
+
+    item: Expression
+    minimum: int
+    maximum: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A rule of the same grammar by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """One atomic token by id or by name out of a set, or (``negated``) any other token.
+
+    An atomic token stands for itself whatever its bytes are: this is how special tokens get into a
+    grammar.
+    """
+
+    items: tuple[int | str, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    """Texts that match all of the regular operands."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """Texts (sequences of characters) that do not match the regular operand."""
+
+    item: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A regular language given as a DFA over bytes."""
+
+    dfa: Dfa
+
+
+Expression: TypeAlias = (
+    CharSet
+    | ByteSet
+    | Literal
+    | Sequence
+    | Alternatives
+    | Repeat
+    | Reference
+    | Tokens
+    | Intersection
+    | Complement
+    | Automaton
+)
+Rules: TypeAlias = Mapping[str, Expression]
+
+EMPTY = Literal(b"")
+NOTHING = Alternatives(())
+
+
+def literal(text: str) -> Literal:
+    """The UTF-8 bytes of ``text``; raises `GrammarError` on a lone surrogate."""
+    try:
+        return Literal(text.encode())
+    except UnicodeEncodeError as error:
+        raise GrammarError(
+            f"{text[error.start]!a} is half of a surrogate pair, which no text can hold"
+        ) from None
+
+
+def sequence(items: Iterable[Expression]) -> Expression:
+    """A `Sequence` without nesting and with neighbouring literals joined."""
+    flat: list[Expression] = []
+    for item in items:
+        for part in item.items if isinstance(item, Sequence) else (item,):
+            if isinstance(part, Literal) and flat and isinstance(flat[-1], Literal):
+                flat[-1] = Literal(flat[-1].data + part.data)
+            elif part != EMPTY:
+                flat.append(part)
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat)) if flat else EMPTY
+
+
+def alternatives(options: Iterable[Expression]) -> Expression:
+    """An `Alternatives` without nesting."""
+    flat: list[Expression] = []
+    for option in options:
+        flat.extend(option.options if isinstance(option, Alternatives) else (option,))
+    return flat[0] if len(flat) == 1 else Alternatives(tuple(flat))
+
+
+def repeat(item: Expression, minimum: int, maximum: int | None) -> Expression:
+    """A `Repeat`, or the item itself for exactly one."""
+    return item if minimum == maximum == 1 else Repeat(item, minimum, maximum)
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The direct operands of an expression."""
+    if isinstance(expression, Sequence | Intersection):
+        return expression.items
+    if isinstance(expression, Alternatives):
+        return expression.options
+    if isinstance(expression, Repeat | Complement):
+        return (expression.item,)
+    return ()

@@ -1,0 +1,1 @@
+"""Numba kernels: arrays and integers in, status out. No other package here may import Numba."""
