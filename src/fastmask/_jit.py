@@ -34,11 +34,14 @@ __all__ = [
     "compile_kernels",
     "inner",
     "kernel",
+    "record_at",
     "user_cache_folder",
+    "view_i16",
     "view_i32",
     "view_i64",
     "view_u32",
     "view_u8",
+    "words_at",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -176,6 +179,7 @@ if JIT_ENABLED:
         return pointer
 
     _pointer_u8 = _pointer_intrinsic(types.uint8)
+    _pointer_i16 = _pointer_intrinsic(types.int16)
     _pointer_i32 = _pointer_intrinsic(types.int32)
     _pointer_u32 = _pointer_intrinsic(types.uint32)
     _pointer_i64 = _pointer_intrinsic(types.int64)
@@ -184,6 +188,11 @@ if JIT_ENABLED:
     def view_u8(record: Any, slot: int) -> Any:
         """The uint8 array whose address and length stand in ``record[slot:slot + 2]``."""
         return numba.carray(_pointer_u8(record[slot]), (record[slot + 1],))
+
+    @inner
+    def view_i16(record: Any, slot: int) -> Any:
+        """The int16 array whose address and length stand in ``record[slot:slot + 2]``."""
+        return numba.carray(_pointer_i16(record[slot]), (record[slot + 1],))
 
     @inner
     def view_i32(record: Any, slot: int) -> Any:
@@ -200,6 +209,16 @@ if JIT_ENABLED:
         """The int64 array whose address and length stand in ``record[slot:slot + 2]``."""
         return numba.carray(_pointer_i64(record[slot]), (record[slot + 1],))
 
+    @inner
+    def words_at(address: int, size: int) -> Any:
+        """The uint32 array of ``size`` elements at ``address``."""
+        return numba.carray(_pointer_u32(address), (size,))
+
+    @inner
+    def record_at(address: int, size: int) -> Any:
+        """The int64 record of ``size`` words at ``address``."""
+        return numba.carray(_pointer_i64(address), (size,))
+
 else:
 
     def _by_address(record: Any, slot: int, element: Any) -> Any:
@@ -212,6 +231,9 @@ else:
     def view_u8(record: Any, slot: int) -> Any:
         return _by_address(record, slot, ctypes.c_uint8)
 
+    def view_i16(record: Any, slot: int) -> Any:
+        return _by_address(record, slot, ctypes.c_int16)
+
     def view_i32(record: Any, slot: int) -> Any:
         return _by_address(record, slot, ctypes.c_int32)
 
@@ -220,3 +242,9 @@ else:
 
     def view_i64(record: Any, slot: int) -> Any:
         return _by_address(record, slot, ctypes.c_int64)
+
+    def words_at(address: int, size: int) -> Any:
+        return _by_address((address, size), 0, ctypes.c_uint32)
+
+    def record_at(address: int, size: int) -> Any:
+        return _by_address((address, size), 0, ctypes.c_int64)

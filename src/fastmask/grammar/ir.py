@@ -7,7 +7,7 @@ grammars that speak of raw bytes).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..automata import Dfa
 
 __all__ = [
+    "ANY_CHARACTER",
     "Alternatives",
     "Automaton",
     "ByteSet",
@@ -33,13 +34,18 @@ __all__ = [
     "Sequence",
     "Tokens",
     "alternatives",
+    "character_ranges",
+    "characters",
     "children",
     "literal",
+    "postorder",
     "repeat",
     "sequence",
+    "with_children",
 ]
 
 LAST_CODE_POINT = 0x10FFFF
+_FIRST_SURROGATE, _LAST_SURROGATE = 0xD800, 0xDFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,36 @@ EMPTY = Literal(b"")
 NOTHING = Alternatives(())
 
 
+def character_ranges(
+    ranges: Iterable[tuple[int, int]], *, negated: bool = False
+) -> tuple[tuple[int, int], ...]:
+    """Inclusive code point ranges made sorted, disjoint and free of surrogates, or their complement."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    if negated:
+        edges = [-1, *(edge for pair in merged for edge in pair), LAST_CODE_POINT + 1]
+        gaps = zip(edges[::2], edges[1::2], strict=True)
+        merged = [(low + 1, high - 1) for low, high in gaps if low + 1 < high]
+    result: list[tuple[int, int]] = []
+    for low, high in merged:
+        below = (low, min(high, _FIRST_SURROGATE - 1))
+        above = (max(low, _LAST_SURROGATE + 1), high)
+        result.extend(part for part in (below, above) if part[0] <= part[1])
+    return tuple(result)
+
+
+def characters(ranges: Iterable[tuple[int, int]], *, negated: bool = False) -> CharSet:
+    """A `CharSet` from inclusive ranges in any order, overlapping ones too, or from all others."""
+    return CharSet(character_ranges(ranges, negated=negated))
+
+
+ANY_CHARACTER = characters((), negated=True)
+
+
 def literal(text: str) -> Literal:
     """The UTF-8 bytes of ``text``; raises `GrammarError` on a lone surrogate."""
     try:
@@ -189,3 +225,32 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, Repeat | Complement):
         return (expression.item,)
     return ()
+
+
+def with_children(expression: Expression, parts: tuple[Expression, ...]) -> Expression:
+    """The same kind of node over other operands; a leaf stays as it is."""
+    if isinstance(expression, Sequence):
+        return sequence(parts)
+    if isinstance(expression, Alternatives):
+        return alternatives(parts)
+    if isinstance(expression, Intersection):
+        return Intersection(parts)
+    if isinstance(expression, Repeat):
+        return repeat(parts[0], expression.minimum, expression.maximum)
+    if isinstance(expression, Complement):
+        return Complement(parts[0])
+    return expression
+
+
+def postorder(expression: Expression) -> Iterator[Expression]:
+    """Every distinct node object, operands before the nodes that use them, without recursion."""
+    seen: set[int] = set()
+    stack = [(expression, False)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((part, False) for part in reversed(children(node)))
