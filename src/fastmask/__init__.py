@@ -1,0 +1,85 @@
+"""Token masks for constrained decoding: the tokens that keep a text inside a pattern or grammar.
+
+The public names live here and are imported when first used, so that ``import fastmask`` costs
+milliseconds; Numba's half second is paid with the first name that needs a kernel.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bitmask import (
+        allocate_token_bitmask,
+        apply_token_bitmask_inplace,
+        reset_token_bitmask,
+    )
+    from .errors import (
+        BitmaskError,
+        BudgetError,
+        FastmaskError,
+        FormatError,
+        GrammarError,
+        GrammarSyntaxError,
+        MatcherError,
+        UnsatisfiableGrammarError,
+        UnsupportedFeatureError,
+        VocabularyError,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BitmaskError",
+    "BudgetError",
+    "FastmaskError",
+    "FormatError",
+    "GrammarError",
+    "GrammarSyntaxError",
+    "MatcherError",
+    "UnsatisfiableGrammarError",
+    "UnsupportedFeatureError",
+    "VocabularyError",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "reset_token_bitmask",
+]
+
+_HOMES = {
+    ".bitmask": (
+        "allocate_token_bitmask",
+        "apply_token_bitmask_inplace",
+        "reset_token_bitmask",
+    ),
+    ".errors": (
+        "BitmaskError",
+        "BudgetError",
+        "FastmaskError",
+        "FormatError",
+        "GrammarError",
+        "GrammarSyntaxError",
+        "MatcherError",
+        "UnsatisfiableGrammarError",
+        "UnsupportedFeatureError",
+        "VocabularyError",
+    ),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = ("errors", "sampling", "toy")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or one of the public modules, when it is first asked for."""
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name], __name__), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})
