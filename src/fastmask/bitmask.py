@@ -25,14 +25,24 @@ __all__ = [
     "words_for",
 ]
 
-#: Float types by name: the integer of the same width, minus infinity in its bits, the kernel.
-_FLOATS: dict[str, tuple[Any, int, Callable[..., int]]] = {
-    "float16": (np.uint16, 0xFC00, apply_row_16),
-    "bfloat16": (np.uint16, 0xFF80, apply_row_16),
-    "float32": (np.uint32, 0xFF80_0000, apply_row_32),
-    "float64": (np.uint64, -0x0010_0000_0000_0000, apply_row_64),
+_INT32 = np.dtype(np.int32)
+
+#: Float types: the unsigned integer of the same width, minus infinity in its bits, the kernel.
+_HALF = (np.dtype(np.uint16), 0xFC00, apply_row_16)
+_BFLOAT = (np.dtype(np.uint16), 0xFF80, apply_row_16)
+_SINGLE = (np.dtype(np.uint32), 0xFF80_0000, apply_row_32)
+_DOUBLE = (np.dtype(np.uint64), -0x0010_0000_0000_0000, apply_row_64)
+_NUMPY_FLOATS = {
+    np.dtype(np.float16): _HALF,
+    np.dtype(np.float32): _SINGLE,
+    np.dtype(np.float64): _DOUBLE,
 }
-_TORCH_INTEGERS = {2: "int16", 4: "int32", 8: "int64"}
+_TORCH_FLOATS = {
+    "torch.float16": ("int16", _HALF),
+    "torch.bfloat16": ("int16", _BFLOAT),
+    "torch.float32": ("int32", _SINGLE),
+    "torch.float64": ("int64", _DOUBLE),
+}
 
 
 def words_for(vocab_size: int) -> int:
@@ -110,7 +120,7 @@ def bitmask_rows(bitmask: Any, *, writable: bool = False) -> I32:
             f"a bitmask is an int32 NumPy array or torch tensor, not {type(bitmask).__name__}: "
             "make one with allocate_token_bitmask"
         )
-    if bitmask.dtype != np.int32:
+    if bitmask.dtype != _INT32:
         raise BitmaskError(
             f"a bitmask is int32, not {bitmask.dtype}: make one with allocate_token_bitmask"
         )
@@ -161,9 +171,9 @@ def apply_token_bitmask_inplace(
         return
     values, minus_infinity, kernel = _logits_as_integers(logits)
     masks = bitmask_rows(bitmask.cpu() if _is_torch(bitmask) else bitmask)
-    rows = _rows_to_treat(values.shape, masks.shape, indices)
-    masks = contiguous(masks, np.int32)
-    for row in rows:
+    if not masks.flags.writeable:  # a read-only array would be another signature
+        masks = contiguous(masks, _INT32)
+    for row in _rows_to_treat(values.shape, masks.shape, indices):
         kernel(values[row], masks[row], minus_infinity)
 
 
@@ -184,40 +194,45 @@ def _check_torch_bitmask(bitmask: Any) -> None:
 
 def _logits_as_integers(logits: Any) -> tuple[npt.NDArray[Any], int, Callable[..., int]]:
     """Logits as unsigned[rows, columns] on the same memory, with minus infinity and the kernel."""
-    if _is_torch(logits):
-        name = str(logits.dtype).removeprefix("torch.")
-        if name not in _FLOATS:
-            raise BitmaskError(f"logits are floats of 16, 32 or 64 bits, not {logits.dtype}")
-        import torch
-
-        integer = getattr(torch, _TORCH_INTEGERS[logits.element_size()])
-        logits = logits.detach().view(integer).numpy()
-    elif isinstance(logits, np.ndarray):
-        name = logits.dtype.name
-        if name not in _FLOATS or not logits.dtype.isnative:
+    if isinstance(logits, np.ndarray):
+        how = _NUMPY_FLOATS.get(logits.dtype)
+        if how is None:
             raise BitmaskError(
                 "logits are float16, float32 or float64 in native byte order, "
                 f"not {logits.dtype.str}"
             )
+    elif _is_torch(logits):
+        name, how = _torch_float(logits)
+        logits = logits.detach().view(getattr(sys.modules["torch"], name)).numpy()
     else:
         raise BitmaskError(
             f"logits are a NumPy array or a torch tensor, not {type(logits).__name__}"
         )
-    if logits.ndim not in (1, 2):
-        raise BitmaskError(f"logits have shape (columns,) or (rows, columns), not {logits.shape}")
     if logits.ndim == 1:
         logits = logits[None, :]
-    if not logits.flags.writeable:
+    if logits.ndim != 2:
+        raise BitmaskError(f"logits have shape (columns,) or (rows, columns), not {logits.shape}")
+    flags = logits.flags
+    if not flags.writeable:
         raise BitmaskError("the logits are read-only and would be changed in place: pass a copy")
-    if logits.size and logits.shape[1] > 1 and logits.strides[1] != logits.itemsize:
+    if not flags.c_contiguous and logits.shape[1] > 1 and logits.strides[1] != logits.itemsize:
         raise BitmaskError(
             "a row of logits must be contiguous, but neighbours lie "
             f"{logits.strides[1]} bytes apart: pass a C-contiguous copy"
         )
-    if not logits.flags.aligned:
+    if not flags.aligned:
         raise BitmaskError("the logits lie at an odd address for their dtype: pass a copy")
-    integer, minus_infinity, kernel = _FLOATS[name]
+    integer, minus_infinity, kernel = how
     return logits.view(integer), minus_infinity, kernel
+
+
+def _torch_float(logits: Any) -> tuple[str, tuple[Any, int, Callable[..., int]]]:
+    try:
+        return _TORCH_FLOATS[str(logits.dtype)]
+    except KeyError:
+        raise BitmaskError(
+            f"logits are float16, bfloat16, float32 or float64, not {logits.dtype}"
+        ) from None
 
 
 def _rows_to_treat(
@@ -255,8 +270,7 @@ def _apply_on_device(logits: Any, bitmask: Any, indices: Any) -> None:
     """The same by torch's own operations, where the logits lie."""
     import torch
 
-    if str(logits.dtype).removeprefix("torch.") not in _FLOATS:
-        raise BitmaskError(f"logits are floats of 16, 32 or 64 bits, not {logits.dtype}")
+    _torch_float(logits)
     if logits.dim() not in (1, 2):
         raise BitmaskError(
             f"logits have shape (columns,) or (rows, columns), not {tuple(logits.shape)}"

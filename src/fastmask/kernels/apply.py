@@ -1,10 +1,10 @@
 """One bitmask row onto one row of logits, in place: refused logits become minus infinity.
 
 Logits are seen as unsigned integers of their own width, so every float type goes the same way and
-what is allowed keeps its exact bits, NaN payloads included. Shifting bit ``j`` of a word to the sign
-place and back down spreads it over a whole lane; ``logit & spread | minus_infinity & ~spread`` has
-no branch, and LLVM turns 32 lanes into a handful of vector instructions. An ``if`` on the bit, the
-obvious form, is 30 times slower on a half-full row: it becomes one jump a bit.
+what is allowed keeps its exact bits, NaN payloads included. Shifting bit ``j`` of a word to the
+sign place and back down spreads it over a whole lane; ``logit & spread | minus_infinity & ~spread``
+has no branch, and LLVM turns 32 lanes into a handful of vector instructions. An ``if`` on the bit,
+the obvious form, is 30 times slower on a half-full row: it becomes one jump a bit.
 
 Cost: one pass over the logits, 5 to 12 us for 128,000 float32 values whatever the mask, which is
 the speed of memory. Words that refuse nothing are skipped; a case for empty words was slower.
