@@ -33,6 +33,7 @@ __all__ = [
     "cache_folder",
     "compile_kernels",
     "inner",
+    "ints_at",
     "kernel",
     "record_at",
     "user_cache_folder",
@@ -215,6 +216,11 @@ if JIT_ENABLED:
         return numba.carray(_pointer_u32(address), (size,))
 
     @inner
+    def ints_at(address: int, size: int) -> Any:
+        """The int32 array of ``size`` elements at ``address``."""
+        return numba.carray(_pointer_i32(address), (size,))
+
+    @inner
     def record_at(address: int, size: int) -> Any:
         """The int64 record of ``size`` words at ``address``."""
         return numba.carray(_pointer_i64(address), (size,))
@@ -245,6 +251,9 @@ else:
 
     def words_at(address: int, size: int) -> Any:
         return _by_address((address, size), 0, ctypes.c_uint32)
+
+    def ints_at(address: int, size: int) -> Any:
+        return _by_address((address, size), 0, ctypes.c_int32)
 
     def record_at(address: int, size: int) -> Any:
         return _by_address((address, size), 0, ctypes.c_int64)

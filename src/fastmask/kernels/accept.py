@@ -1,0 +1,201 @@
+"""Advance a matcher: by one token on the lock-free fast path, by any bytes under the arena's lock."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import inner, kernel, record_at, view_i32, view_i64, view_u8
+from .cells import find_cell, intern_threads
+from .layout import (
+    A_CELLS,
+    A_FORWARD,
+    A_HASH,
+    A_NEEDED,
+    A_PENDING,
+    A_PREFIX,
+    A_RESULT,
+    A_SIZE,
+    A_STEPS,
+    A_THREADS,
+    A_TOP,
+    A_CAPACITY,
+    A_WORK,
+    ACCEPTED,
+    CELL,
+    CELL_NEXT,
+    CELL_PARENT,
+    CELL_REGISTER,
+    CELL_STATE,
+    DEAD,
+    M_ARENA,
+    M_CONFIGURATION,
+    M_HISTORY,
+    M_LENGTH,
+    M_TABLES,
+    M_TERMINATED,
+    NEED_LOCK,
+    NEED_SPACE,
+    NIL,
+    PROGRAM,
+    PUSH,
+    REFUSED,
+    RETURN,
+    T_ACTIONS,
+    T_ALTS,
+    T_CLASSES,
+    T_PROGRAMS,
+    T_SIZE,
+    T_STEP_BUDGET,
+    T_TOKEN_BYTES,
+    T_TOKEN_KIND,
+    T_TOKEN_OFFSETS,
+    T_VOCAB_SIZE,
+    TEXT,
+    THREAD,
+)
+from .step import general_step
+
+
+@inner
+def accept_one(matcher, token):
+    """Advance one matcher by one text token if a single thread and known cells suffice."""
+    if matcher[M_TERMINATED] != 0:
+        return REFUSED
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    if token < 0 or token >= tables[T_VOCAB_SIZE]:
+        return REFUSED
+    if view_i32(tables, T_TOKEN_KIND)[token] != TEXT:
+        return NEED_LOCK
+    history = view_i32(matcher, M_HISTORY)
+    length = np.int64(matcher[M_LENGTH])
+    if length >= history.size:
+        return NEED_LOCK
+    arena = record_at(matcher[M_ARENA], A_SIZE)
+    cells = view_i32(arena, A_CELLS)
+    table = view_i32(arena, A_HASH)
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    data = view_u8(tables, T_TOKEN_BYTES)
+    offsets = view_i64(tables, T_TOKEN_OFFSETS)
+    configuration = np.int64(matcher[M_CONFIGURATION])
+    at = configuration * CELL
+    if cells[at + CELL_NEXT] != NIL:
+        return NEED_LOCK
+    state = np.int64(cells[at + CELL_STATE])
+    register = np.int64(cells[at + CELL_REGISTER])
+    below = np.int64(cells[at + CELL_PARENT])
+    for i in range(offsets[token], offsets[token + 1]):
+        column = np.int64(classes[data[i]])
+        action = np.int64(actions[state + column])
+        while action < 0:
+            if action == RETURN:
+                at = below * CELL
+                if cells[at + CELL_NEXT] != NIL:
+                    return NEED_LOCK
+                state = np.int64(cells[at + CELL_STATE])
+                register = np.int64(cells[at + CELL_REGISTER])
+                below = np.int64(cells[at + CELL_PARENT])
+            elif action <= PROGRAM and programs[4 * (PROGRAM - action)] == PUSH:
+                at = 4 * (PROGRAM - action)
+                state = np.int64(programs[at + 1])
+                back = np.int64(programs[at + 2])
+                if back != 0:
+                    below = np.int64(find_cell(cells, table, back, register, below, NIL))
+                    if below < 0:
+                        return NEED_LOCK
+                register = np.int64(0)
+            else:
+                return NEED_LOCK
+            action = np.int64(actions[state + column])
+        if action == DEAD:
+            return REFUSED
+        state = action
+    found = find_cell(cells, table, state, register, below, NIL)
+    if found < 0:
+        return NEED_LOCK
+    history[length] = configuration
+    matcher[M_LENGTH] = length + 1
+    matcher[M_CONFIGURATION] = found
+    return ACCEPTED
+
+
+@kernel("int64(int64[::1], int64)")
+def accept_token(matcher, token):
+    """Advance ``matcher`` by one text token; NEED_LOCK where the fast path ends."""
+    return accept_one(matcher, token)
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1])")
+def accept_batch(matchers, tokens, statuses):
+    """Advance each matcher (by the address of its record) by its token."""
+    for i in range(matchers.size):
+        statuses[i] = accept_one(record_at(matchers[i], M_TERMINATED + 7), tokens[i])
+    return np.int64(0)
+
+
+@kernel("int64(int64[::1], int64[::1], int64, uint8[::1], int64, int64)")
+def advance(matcher, rows, configuration, data, length, column):
+    """Step ``configuration`` over data[:length], or over one pseudo-column if that is >= 0.
+
+    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT, for a pseudo-column the
+    number of threads. On REFUSED A_RESULT is the number of bytes read before the one that failed.
+    """
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    arena = record_at(matcher[M_ARENA], A_SIZE)
+    cells = view_i32(arena, A_CELLS)
+    table = view_i32(arena, A_HASH)
+    threads = view_i32(arena, A_THREADS)
+    work = view_i32(arena, A_WORK)
+    pending = view_i32(arena, A_PENDING)
+    prefix = view_i32(arena, A_PREFIX)
+    forward = view_i32(arena, A_FORWARD)
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    alts = view_i32(tables, T_ALTS)
+    arena[A_NEEDED] = 0
+    arena[A_STEPS] = 0
+    arena[A_TOP] = arena[A_CAPACITY]
+    half = threads.size // THREAD // 2
+    source = np.int64(0)
+    count = np.int64(0)
+    cell = np.int64(configuration)
+    while cell != NIL:
+        if count >= half:
+            arena[A_NEEDED] = A_THREADS
+            return NEED_SPACE
+        at = cell * CELL
+        threads[THREAD * count] = cells[at + CELL_STATE]
+        threads[THREAD * count + 1] = cells[at + CELL_REGISTER]
+        threads[THREAD * count + 2] = cells[at + CELL_PARENT]
+        count += 1
+        cell = np.int64(cells[at + CELL_NEXT])
+    steps = length
+    if column >= 0:
+        steps = 1
+    for i in range(steps):
+        symbol = np.int64(column)
+        if column < 0:
+            symbol = np.int64(classes[data[i]])
+        target = half - source
+        count = np.int64(
+            general_step(
+                actions, programs, alts, cells, threads, work, pending, prefix, prefix,
+                arena, rows, tables[T_STEP_BUDGET], source, count, 0, symbol, 0, target,
+            )
+        )  # fmt: skip
+        if count < 0:
+            return count
+        if count > half:
+            arena[A_NEEDED] = A_THREADS
+            return NEED_SPACE
+        if count == 0:
+            arena[A_RESULT] = i
+            return REFUSED
+        source = target
+    result = intern_threads(cells, table, prefix, forward, arena, threads, source, count)
+    if arena[A_NEEDED] != 0 or result == NIL:
+        return NEED_SPACE
+    arena[A_RESULT] = result
+    return ACCEPTED

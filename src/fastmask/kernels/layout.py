@@ -1,0 +1,151 @@
+"""Slots, codes and record shapes shared by the kernels and the Python side that fills them.
+
+Kernels read their tables through int64 records of addresses (``_jit.view_*``). There are four:
+
+``T``  tables of one grammar over one vocabulary: the pushdown automaton and the token trie
+``A``  arena: the interned stack cells, shared by all matchers of a compiled grammar
+``R``  rows: the decision trees over stack reads and the finished bitmask rows
+``M``  matcher: one configuration id and its history
+
+Everything about a text is one integer, the configuration id: the head of a list of threads. Threads
+and stack nodes are the same record, a *cell*
+
+    (state, register, parent, next)
+
+A list of cells linked by ``next`` is a set of alternatives, sorted by falling (parent, state,
+register), so that equal sets are equal ids. ``parent`` is the list below. Cells are never changed,
+so rollback and fork copy one integer (graph-structured stack, Tomita 1985).
+"""
+
+from __future__ import annotations
+
+# Actions: what a state does on a column (a byte class or a pseudo-symbol). Positive: next state.
+DEAD = 0
+RETURN = -1
+GENERAL = -2  # the one action of state MANY: this depth holds several threads
+EXPAND = -3  # the front end has not made this part of the automaton yet
+PROGRAM = -4  # program p has the action code PROGRAM - p
+
+# Programs are (kind, a, b, then) in PROG.
+PUSH = 1  # a: first state of the callee, b: state to return to or 0 for a tail call, then: its rank
+CHOICE = 2  # a: offset into ALTS, b: count; every one of those actions at once
+
+# Cells below FIRST_CELL are fixed.
+NIL = 0
+BOTTOM = 1  # (FINAL, 0, NIL, NIL): what lies under the first frame
+FIRST_CELL = 2
+
+CELL = 4  # int32 per cell
+CELL_STATE = 0
+CELL_REGISTER = 1
+CELL_PARENT = 2
+CELL_NEXT = 3
+UNKNOWN = -1  # state of the scratch cell that stands for the unknown stack below; register: depth
+
+FRAME = 5  # int32 per frame of a walk: register, list, scratch top, first thread, threads
+THREAD = 3  # int32 per thread: state, register, list
+WORK = 4  # int32 per work item of the general step: action, register, list, state
+
+# Events: where a walk needs to know the stack. (place, kind, depth, action, register)
+EVENT = 5
+POP = 1  # needs the list at `depth`
+READ = 2  # needs the register at `depth` for program `action`
+
+# Decision tree nodes: (kind, depth, action, first event, number of events, row, flags, unused)
+NODE = 8
+LEAF = 0
+
+# Row flags
+COMPLETE = 1  # the text may end here
+FULL = 2  # every token below the vocabulary size is allowed
+VACANT = 4  # no bit at all
+
+# Statuses. Kernels that decide return REFUSED or ACCEPTED.
+REFUSED = 0
+ACCEPTED = 1
+NEED_SPACE = -1  # double the buffer named in the record's NEEDED word, then call again
+NEED_LOCK = -2  # the fast path ends here: take the lock and call the slow kernel
+NEED_EXPANSION = -3  # the state in the record's NEEDED word has to be made first
+OVER_BUDGET = -4
+BAD_INDEX = -5
+MANY_THREADS = -6  # the row is a union of the rows of several threads
+
+# --- T: tables ---------------------------------------------------------------------------------
+T_CLASSES = 0  # uint8[256]: byte -> column
+T_ACTIONS = 2  # int32[n_states << shift]
+T_PROGRAMS = 4  # int32[4 * n]
+T_ALTS = 6  # int32[n]
+T_TOKEN_KIND = 8  # int32[vocab]: TEXT, BANNED, STOP, or a column of atomic tokens
+T_TOKEN_BYTES = 10  # uint8[total]
+T_TOKEN_OFFSETS = 12  # int64[vocab + 1]
+T_TRIE_BYTE = 14  # uint8[nodes]
+T_TRIE_DEPTH = 16  # int16[nodes]
+T_TRIE_SKIP = 18  # int32[nodes]
+T_TRIE_TOKEN = 20  # int32[nodes]
+T_TRIE_FIRST = 22  # int32[nodes + 1]
+T_TRIE_ORDER = 24  # int32[text tokens]
+T_COLUMN_OFFSETS = 26  # int32[columns + 1]: atomic tokens of each pseudo-column
+T_COLUMN_TOKENS = 28  # int32[n]
+T_VOCAB_SIZE = 30
+T_WORDS = 31
+T_SHIFT = 32
+T_END_COLUMN = 33
+T_FIRST_TOKEN_COLUMN = 34
+T_TRIE_NODES = 35  # nodes of the whole-vocabulary trie at the front of the pool
+T_MANY = 36  # the state whose every action is GENERAL
+T_END_TOKENS = 38  # int32[n]: end-of-text token ids
+T_STEP_BUDGET = 40
+T_SIZE = 48
+
+TEXT = -1
+BANNED = -2
+STOP = -3
+
+# --- A: arena ------------------------------------------------------------------------------------
+A_CELLS = 0  # int32[4 * (capacity + scratch)]: interned cells below capacity, scratch above
+A_HASH = 2  # int32[power of two]: cell id or 0
+A_COUNT = 4
+A_CAPACITY = 5
+A_SCRATCH = 6  # cells of scratch
+A_THREADS = 8  # int32[3 * n]
+A_WORK = 10  # int32[4 * n]
+A_FORWARD = 12  # int32[scratch]: scratch cell -> interned list
+A_PENDING = 14  # int32[4 * n]
+A_NEEDED = 16  # slot of the buffer that was too small, or the state to expand
+A_TOP = 17  # first free scratch cell
+A_STEPS = 18  # item steps of the running call
+A_STATE = 19  # per-depth state of a walk: int32[n]
+A_FRAME = 21  # per-depth frame of a walk: int32[n]
+A_FRAMES = 23  # int32[5 * n]
+A_PREFIX = 25  # int32[n]: cells of a list before an insertion
+A_RESULT = 27  # configuration that an advance ended in
+A_SIZE = 32
+
+# --- R: rows -------------------------------------------------------------------------------------
+R_ROW_OF = 0  # int32[cells]: configuration id -> row + 1, 0 unknown
+R_ROOT = 2  # int32[n_states]: state index -> tree node + 1, 0 unknown
+R_NODES = 4  # int32[8 * n]
+R_EDGE_KEYS = 6  # int64[power of two]: node << 32 | outcome, 0 empty
+R_EDGE_NODES = 8  # int32[power of two]
+R_EVENTS = 10  # int32[5 * n]
+R_ADDRESSES = 12  # int64[rows]
+R_FLAGS = 14  # int32[rows]
+R_N_NODES = 16
+R_N_EDGES = 17
+R_N_EVENTS = 18
+R_N_ROWS = 19
+R_MISSING_NODE = 20  # tree node + 1 where a descent ended (0: no root), and
+R_MISSING_OUTCOME = 21  # the outcome without an edge
+R_MISSING_STATE = 22
+R_HITS = 23
+R_SIZE = 32
+
+# --- M: matcher ----------------------------------------------------------------------------------
+M_TABLES = 0  # address of T
+M_ARENA = 1  # address of A
+M_CONFIGURATION = 2
+M_TERMINATED = 3
+M_LENGTH = 4  # steps in the own history segment
+M_HISTORY = 5  # int32[n]: configuration before each step (pair)
+M_STOPS = 7  # int32[n]: stop token ids of this matcher (pair)
+M_SIZE = 10

@@ -1,0 +1,553 @@
+"""Bitmask rows: decision trees over stack reads, the walk that grows them, and the fill.
+
+Which tokens a thread lets through depends on its state, and for the tokens that leave the frame on
+what lies below. A tree has one root a state. Its row holds the tokens accepted without a look below;
+its events are the trie nodes at which a walk had to know the stack. The tree asks one question (the
+list at some depth), has one edge an answer, and the child has a row with more tokens and perhaps
+events that look deeper. A leaf has no events left and its row is the mask. Rows are thus shared by
+all stacks that look alike as far as any token can see, and a new stack costs one probe an answer.
+
+Cost: a plain trie node is four loads and two stores, about 5 ns; a root walks the nodes its state
+lets through, a child only its events' subtrees; a hit is one load and a copy of the row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import inner, ints_at, kernel, record_at, view_i16, view_i32, view_i64, view_u8, words_at
+from .cells import scratch_cell
+from .layout import (
+    A_CAPACITY,
+    A_CELLS,
+    A_FRAME,
+    A_FRAMES,
+    A_NEEDED,
+    A_PENDING,
+    A_PREFIX,
+    A_SIZE,
+    A_STATE,
+    A_STEPS,
+    A_THREADS,
+    A_TOP,
+    A_WORK,
+    BAD_INDEX,
+    CELL,
+    CELL_NEXT,
+    CELL_PARENT,
+    CELL_REGISTER,
+    CELL_STATE,
+    COMPLETE,
+    DEAD,
+    EVENT,
+    FRAME,
+    FULL,
+    LEAF,
+    M_ARENA,
+    M_CONFIGURATION,
+    M_TABLES,
+    M_TERMINATED,
+    MANY_THREADS,
+    NEED_LOCK,
+    NEED_SPACE,
+    NIL,
+    NODE,
+    POP,
+    PROGRAM,
+    PUSH,
+    R_ADDRESSES,
+    R_EDGE_KEYS,
+    R_EDGE_NODES,
+    R_EVENTS,
+    R_FLAGS,
+    R_MISSING_NODE,
+    R_MISSING_OUTCOME,
+    R_MISSING_STATE,
+    R_N_EVENTS,
+    R_N_NODES,
+    R_NODES,
+    R_ROOT,
+    R_ROW_OF,
+    RETURN,
+    T_ACTIONS,
+    T_ALTS,
+    T_CLASSES,
+    T_COLUMN_OFFSETS,
+    T_COLUMN_TOKENS,
+    T_END_COLUMN,
+    T_END_TOKENS,
+    T_FIRST_TOKEN_COLUMN,
+    T_MANY,
+    T_PROGRAMS,
+    T_SHIFT,
+    T_SIZE,
+    T_STEP_BUDGET,
+    T_TRIE_BYTE,
+    T_TRIE_DEPTH,
+    T_TRIE_FIRST,
+    T_TRIE_NODES,
+    T_TRIE_ORDER,
+    T_TRIE_SKIP,
+    T_TRIE_TOKEN,
+    T_VOCAB_SIZE,
+    T_WORDS,
+    THREAD,
+    UNKNOWN,
+    VACANT,
+)
+from .step import emit, general_step
+
+# --- finding a row -------------------------------------------------------------------------------
+
+
+@inner
+def find_edge(keys, nodes, node, outcome):
+    """Child of a tree node by the answer to its question, or -1."""
+    key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
+    mask = keys.size - 1
+    slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
+    while True:
+        stored = np.int64(keys[slot])
+        if stored == key:
+            return np.int64(nodes[slot])
+        if stored == 0:
+            return np.int64(-1)
+        slot = (slot + 1) & mask
+
+
+@inner
+def descend(cells, roots, nodes, edge_keys, edge_nodes, rows, shift, state, below):
+    """Row of one thread, or -1 with the missing edge in the rows' record."""
+    node = np.int64(roots[state >> shift]) - 1
+    if node < 0:
+        rows[R_MISSING_NODE] = -1
+        rows[R_MISSING_STATE] = state
+        return np.int64(-1)
+    while nodes[NODE * node] != LEAF:
+        depth = np.int64(nodes[NODE * node + 1])
+        lower = np.int64(below)
+        for _ in range(depth - 1):
+            lower = np.int64(cells[lower * CELL + CELL_PARENT])
+        # A list of several cells is told by its id, which fixes everything below it.
+        outcome = -lower
+        if cells[lower * CELL + CELL_NEXT] == NIL:
+            outcome = np.int64(cells[lower * CELL + CELL_STATE])
+        child = find_edge(edge_keys, edge_nodes, node, outcome)
+        if child < 0:
+            rows[R_MISSING_NODE] = node
+            rows[R_MISSING_OUTCOME] = outcome
+            return np.int64(-1)
+        node = child
+    return np.int64(nodes[NODE * node + 5])
+
+
+@inner
+def find_row(matcher, tables, rows):
+    """Row of a matcher's configuration, or a negative status."""
+    configuration = np.int64(matcher[M_CONFIGURATION])
+    row_of = view_i32(rows, R_ROW_OF)
+    if configuration >= row_of.size:
+        return np.int64(NEED_SPACE)
+    row = np.int64(row_of[configuration]) - 1
+    if row >= 0:
+        return row
+    cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
+    at = configuration * CELL
+    if cells[at + CELL_NEXT] != NIL:
+        return np.int64(MANY_THREADS)
+    row = descend(
+        cells,
+        view_i32(rows, R_ROOT),
+        view_i32(rows, R_NODES),
+        view_i64(rows, R_EDGE_KEYS),
+        view_i32(rows, R_EDGE_NODES),
+        rows,
+        tables[T_SHIFT],
+        np.int64(cells[at + CELL_STATE]),
+        np.int64(cells[at + CELL_PARENT]),
+    )
+    if row < 0:
+        return np.int64(NEED_LOCK)
+    row_of[configuration] = row + 1
+    return row
+
+
+@kernel("int64(int64[::1], int64[::1])")
+def locate_row(matcher, rows):
+    """Row number of the matcher's configuration, or a negative status."""
+    return find_row(matcher, record_at(matcher[M_TABLES], T_SIZE), rows)
+
+
+@inner
+def fill_one(matcher, rows, bitmask, index):
+    """Copy the matcher's row if it is known; 1 apply, 0 every token allowed, else a status."""
+    if matcher[M_TERMINATED] != 0:
+        return np.int64(NEED_LOCK)
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    words = np.int64(tables[T_WORDS])
+    if index < 0 or index >= bitmask.shape[0] or bitmask.shape[1] != words:
+        return np.int64(BAD_INDEX)
+    row = find_row(matcher, tables, rows)
+    if row < 0:
+        return row
+    flags = np.int64(view_i32(rows, R_FLAGS)[row])
+    if flags & VACANT:
+        return np.int64(NEED_LOCK)
+    source = ints_at(view_i64(rows, R_ADDRESSES)[row], words)
+    target = bitmask[index]
+    for i in range(words):
+        target[i] = source[i]
+    return np.int64((flags & FULL) == 0)
+
+
+@kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64)")
+def fill_bitmask(matcher, rows, bitmask, index):
+    """Copy the matcher's row into ``bitmask[index]`` if it is known."""
+    return fill_one(matcher, rows, bitmask, index)
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int32[:, ::1], int64[::1], int64[::1])")
+def fill_batch(matchers, row_records, row_sizes, bitmask, indices, statuses):
+    """Copy the row of each matcher (by the addresses of the records) that is known."""
+    for i in range(matchers.size):
+        statuses[i] = fill_one(
+            record_at(matchers[i], M_TERMINATED + 7),
+            record_at(row_records[i], row_sizes[0]),
+            bitmask,
+            indices[i],
+        )
+    return np.int64(0)
+
+
+# --- growing a tree ------------------------------------------------------------------------------
+
+
+@inner
+def set_tokens(row, tokens, start, end):
+    """Set the bits of tokens[start:end]."""
+    for i in range(start, end):
+        token = np.int64(tokens[i])
+        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, int64)")
+def grow_tree(tables, arena, rows, node, outcome, state, row_number, parent_row):
+    """Make the root of ``state`` (node < 0) or the child of ``node`` for ``outcome``.
+
+    The row is written to ``row_number``. The new tree node is entered at R_N_NODES with its events,
+    but not linked: the caller does that once everything is in place. Needs the lock.
+    Returns 1 if the row differs from the parent's, 0 if the parent's row serves, or a status.
+    """
+    cells = view_i32(arena, A_CELLS)
+    threads = view_i32(arena, A_THREADS)
+    work = view_i32(arena, A_WORK)
+    pending = view_i32(arena, A_PENDING)
+    prefix = view_i32(arena, A_PREFIX)
+    states = view_i32(arena, A_STATE)
+    frame_at = view_i32(arena, A_FRAME)
+    frames = view_i32(arena, A_FRAMES)
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    alts = view_i32(tables, T_ALTS)
+    byte = view_u8(tables, T_TRIE_BYTE)
+    depths = view_i16(tables, T_TRIE_DEPTH)
+    skip = view_i32(tables, T_TRIE_SKIP)
+    tokens = view_i32(tables, T_TRIE_TOKEN)
+    first = view_i32(tables, T_TRIE_FIRST)
+    order = view_i32(tables, T_TRIE_ORDER)
+    column_offsets = view_i32(tables, T_COLUMN_OFFSETS)
+    column_tokens = view_i32(tables, T_COLUMN_TOKENS)
+    events = view_i32(rows, R_EVENTS)
+    nodes = view_i32(rows, R_NODES)
+    budget = np.int64(tables[T_STEP_BUDGET])
+    many = np.int64(tables[T_MANY])
+    end_column = np.int64(tables[T_END_COLUMN])
+    first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
+    words = np.int64(tables[T_WORDS])
+    row = words_at(view_i64(rows, R_ADDRESSES)[row_number], words)
+
+    arena[A_NEEDED] = 0
+    arena[A_STEPS] = 0
+    new_node = np.int64(rows[R_N_NODES])
+    if NODE * (new_node + 1) > nodes.size:
+        arena[A_NEEDED] = R_NODES
+        return NEED_SPACE
+    flags = np.int64(0)
+    changed = np.int64(0)
+    depth = np.int64(0)
+    first_event = np.int64(rows[R_N_EVENTS])
+    old_event = np.int64(0)
+    old_events = np.int64(0)
+    if node < 0:
+        for i in range(words):
+            row[i] = 0
+        changed = 1
+        # Pseudo-columns first, then the whole trie as one item.
+        n_items = end_column - first_column + 2
+    else:
+        source = words_at(view_i64(rows, R_ADDRESSES)[parent_row], words)
+        for i in range(words):
+            row[i] = source[i]
+        depth = np.int64(nodes[NODE * node + 1])
+        old_event = np.int64(nodes[NODE * node + 3])
+        old_events = np.int64(nodes[NODE * node + 4])
+        flags = np.int64(nodes[NODE * node + 6])
+        n_items = old_events
+    base_top = np.int64(arena[A_CAPACITY])
+
+    for item in range(n_items):
+        place = np.int64(0)
+        whole = False
+        if node < 0:
+            whole = item == n_items - 1
+            place = -(first_column + item) - 1
+        else:
+            at = EVENT * (old_event + item)
+            place = np.int64(events[at])
+            if events[at + 1] != POP or events[at + 2] != depth:
+                emit(
+                    events, rows, arena, place, np.int64(events[at + 1]),
+                    np.int64(events[at + 2]), np.int64(events[at + 3]), np.int64(events[at + 4]),
+                )  # fmt: skip
+                continue
+        # The threads that read this place.
+        arena[A_TOP] = base_top
+        count = np.int64(1)
+        if node < 0 or outcome >= 0:
+            threads[0] = state if node < 0 else outcome
+            threads[1] = -1 - depth
+            threads[2] = scratch_cell(cells, arena, UNKNOWN, depth + 1, NIL, NIL)
+        else:
+            count = 0
+            cell = -outcome
+            while cell != NIL:
+                if THREAD * (count + 1) > threads.size:
+                    arena[A_NEEDED] = A_THREADS
+                    return NEED_SPACE
+                at = cell * CELL
+                threads[THREAD * count] = cells[at + CELL_STATE]
+                threads[THREAD * count + 1] = cells[at + CELL_REGISTER]
+                threads[THREAD * count + 2] = cells[at + CELL_PARENT]
+                count += 1
+                cell = np.int64(cells[at + CELL_NEXT])
+        v = np.int64(0)
+        last = np.int64(tables[T_TRIE_NODES])
+        base_depth = np.int64(0)
+        if not whole and place >= 0:
+            v = place
+            last = np.int64(skip[place])
+            base_depth = np.int64(depths[place])
+        elif not whole:
+            # A pseudo-column is read as a trie of one node with this column.
+            last = np.int64(1)
+        frames[0] = threads[1]
+        frames[1] = threads[2]
+        frames[2] = arena[A_TOP]
+        frames[3] = 0
+        frames[4] = count
+        frame_at[0] = 0
+        states[0] = threads[0] if count == 1 else many
+        while v < last:
+            if place < 0 and not whole:
+                level = np.int64(0)
+                column = -place - 1
+            else:
+                level = np.int64(depths[v]) - base_depth
+                column = np.int64(classes[byte[v]])
+            now = np.int64(states[level])
+            action = np.int64(actions[now + column])
+            if action > 0:
+                states[level + 1] = action
+                frame_at[level + 1] = frame_at[level]
+            elif action == DEAD:
+                if place < 0 and not whole:
+                    break
+                v = np.int64(skip[v])
+                continue
+            else:
+                here = v if (whole or place >= 0) else place
+                frame = np.int64(frame_at[level])
+                at = FRAME * frame
+                register = np.int64(frames[at])
+                below = np.int64(frames[at + 1])
+                arena[A_TOP] = frames[at + 2]
+                free = np.int64(frames[at + 3] + frames[at + 4])
+                while action < 0:
+                    if action == RETURN:
+                        cell = below * CELL
+                        if cells[cell + CELL_NEXT] != NIL or cells[cell + CELL_STATE] == UNKNOWN:
+                            break
+                        now = np.int64(cells[cell + CELL_STATE])
+                        register = np.int64(cells[cell + CELL_REGISTER])
+                        below = np.int64(cells[cell + CELL_PARENT])
+                    elif action <= PROGRAM and programs[4 * (PROGRAM - action)] == PUSH:
+                        cell = 4 * (PROGRAM - action)
+                        now = np.int64(programs[cell + 1])
+                        back = np.int64(programs[cell + 2])
+                        if back != 0:
+                            below = scratch_cell(cells, arena, back, register, below, NIL)
+                        register = np.int64(0)
+                    else:
+                        break
+                    action = np.int64(actions[now + column])
+                start = free
+                live = np.int64(action > 0)
+                if action < 0:
+                    if now == many:
+                        start = np.int64(frames[at + 3])
+                        live = np.int64(frames[at + 4])
+                    else:
+                        if THREAD * (free + 1) > threads.size:
+                            arena[A_NEEDED] = A_THREADS
+                            return NEED_SPACE
+                        threads[THREAD * free] = now
+                        threads[THREAD * free + 1] = register
+                        threads[THREAD * free + 2] = below
+                        free += 1
+                        live = np.int64(1)
+                    live = np.int64(
+                        general_step(
+                            actions, programs, alts, cells, threads, work, pending, prefix,
+                            events, arena, rows, budget, start, live, 0, column, here, free,
+                        )
+                    )  # fmt: skip
+                    if live < 0:
+                        return live
+                    start = free
+                    if live == 1:
+                        action = np.int64(threads[THREAD * start])
+                        register = np.int64(threads[THREAD * start + 1])
+                        below = np.int64(threads[THREAD * start + 2])
+                if arena[A_NEEDED] != 0:
+                    return NEED_SPACE
+                if live == 0:
+                    if place < 0 and not whole:
+                        break
+                    v = np.int64(skip[v])
+                    continue
+                frame += 1
+                at = FRAME * frame
+                frames[at] = register
+                frames[at + 1] = below
+                frames[at + 2] = arena[A_TOP]
+                frames[at + 3] = start
+                frames[at + 4] = live if live > 1 else 0
+                frame_at[level + 1] = frame
+                states[level + 1] = action if live == 1 else many
+            if place < 0 and not whole:
+                changed = 1
+                if column == end_column:
+                    flags |= COMPLETE
+                    ends = view_i32(tables, T_END_TOKENS)
+                    set_tokens(row, ends, 0, ends.size)
+                else:
+                    at = column - first_column
+                    set_tokens(row, column_tokens, column_offsets[at], column_offsets[at + 1])
+                break
+            token = np.int64(tokens[v])
+            if token >= 0:
+                row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+                changed = 1
+            elif token == -2:
+                set_tokens(row, order, first[v], first[v + 1])
+                changed = 1
+            v += 1
+    if arena[A_NEEDED] != 0:
+        return NEED_SPACE
+
+    # The question of the new node is that of its first event.
+    n_events = np.int64(rows[R_N_EVENTS]) - first_event
+    at = NODE * new_node
+    nodes[at] = LEAF
+    nodes[at + 1] = 0
+    nodes[at + 2] = 0
+    if n_events > 0:
+        nodes[at] = events[EVENT * first_event + 1]
+        nodes[at + 1] = events[EVENT * first_event + 2]
+        nodes[at + 2] = events[EVENT * first_event + 3]
+    nodes[at + 3] = first_event
+    nodes[at + 4] = n_events
+    nodes[at + 5] = row_number if changed else parent_row
+    nodes[at + 6] = flags
+    rows[R_N_NODES] = new_node + 1
+    if n_events == 0 and changed:
+        row_flags = flags
+        size = np.int64(tables[T_VOCAB_SIZE])
+        full = True
+        vacant = True
+        for i in range(words):
+            whole_word = np.uint32(0xFFFFFFFF)
+            if 32 * (i + 1) > size:
+                whole_word = np.uint32((1 << (size - 32 * i)) - 1)
+            full = full and row[i] == whole_word
+            vacant = vacant and row[i] == 0
+        if full:
+            row_flags |= FULL
+        if vacant:
+            row_flags |= VACANT
+        view_i32(rows, R_FLAGS)[row_number] = row_flags
+    return changed
+
+
+@kernel("int64(int64[::1], int64, int64, int64)")
+def link_node(rows, node, outcome, child):
+    """Publish a tree node: as the root of a state (node < 0: outcome is its index) or as a child."""
+    if node < 0:
+        view_i32(rows, R_ROOT)[outcome] = child + 1
+        return np.int64(0)
+    keys = view_i64(rows, R_EDGE_KEYS)
+    key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
+    mask = keys.size - 1
+    slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
+    while keys[slot] != 0:
+        slot = (slot + 1) & mask
+    view_i32(rows, R_EDGE_NODES)[slot] = child
+    keys[slot] = key
+    return np.int64(0)
+
+
+@kernel("int64(int64[::1], int64[::1], int64)")
+def join_rows(matcher, rows, row_number):
+    """Write the union of the rows of all threads of a configuration to ``row_number``.
+
+    Returns 0, or NEED_LOCK with the missing edge of one of the threads.
+    """
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
+    words = np.int64(tables[T_WORDS])
+    addresses = view_i64(rows, R_ADDRESSES)
+    row_flags = view_i32(rows, R_FLAGS)
+    row = words_at(addresses[row_number], words)
+    for i in range(words):
+        row[i] = 0
+    flags = np.int64(0)
+    cell = np.int64(matcher[M_CONFIGURATION])
+    while cell != NIL:
+        at = cell * CELL
+        one = descend(
+            cells,
+            view_i32(rows, R_ROOT),
+            view_i32(rows, R_NODES),
+            view_i64(rows, R_EDGE_KEYS),
+            view_i32(rows, R_EDGE_NODES),
+            rows,
+            tables[T_SHIFT],
+            np.int64(cells[at + CELL_STATE]),
+            np.int64(cells[at + CELL_PARENT]),
+        )
+        if one < 0:
+            return np.int64(NEED_LOCK)
+        source = words_at(addresses[one], words)
+        for i in range(words):
+            row[i] |= source[i]
+        flags |= np.int64(row_flags[one])
+        cell = np.int64(cells[at + CELL_NEXT])
+    vacant = True
+    for i in range(words):
+        vacant = vacant and row[i] == 0
+    flags &= ~VACANT
+    if vacant:
+        flags |= VACANT
+    row_flags[row_number] = flags
+    return np.int64(0)

@@ -1,0 +1,229 @@
+"""Steps of the pushdown automaton: the fast path of one thread, and the general step of a set.
+
+Cost: a plain move is two loads and an add; a call or return adds one hash probe or one load. Only an
+ambiguous column, or a return through a list of several cells, needs the general step. The tables have
+no nullable callee and no left recursion, so a call always reads a byte before it returns and the calls
+made at one place form no cycle: callees are taken in the order of their rank, each once, with the
+list of everyone who calls it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import inner
+from .cells import insert
+from .layout import (
+    A_NEEDED,
+    A_PENDING,
+    A_STEPS,
+    A_THREADS,
+    A_WORK,
+    CELL,
+    CELL_NEXT,
+    CELL_PARENT,
+    CELL_REGISTER,
+    CELL_STATE,
+    CHOICE,
+    DEAD,
+    EVENT,
+    EXPAND,
+    NEED_EXPANSION,
+    NEED_SPACE,
+    NIL,
+    OVER_BUDGET,
+    POP,
+    PROGRAM,
+    PUSH,
+    R_EVENTS,
+    R_N_EVENTS,
+    RETURN,
+    THREAD,
+    UNKNOWN,
+    WORK,
+)
+
+
+@inner
+def emit(events, rows, arena, place, kind, depth, action, register):
+    """Note that a walk stands at ``place`` and has to know the stack; once per place and need."""
+    count = np.int64(rows[R_N_EVENTS])
+    i = count - 1
+    while i >= 0 and events[EVENT * i] == place:
+        at = EVENT * i
+        if (
+            events[at + 1] == kind
+            and events[at + 2] == depth
+            and events[at + 3] == action
+            and events[at + 4] == register
+        ):
+            return
+        i -= 1
+    if EVENT * (count + 1) > events.size:
+        arena[A_NEEDED] = R_EVENTS
+        return
+    at = EVENT * count
+    events[at] = place
+    events[at + 1] = kind
+    events[at + 2] = depth
+    events[at + 3] = action
+    events[at + 4] = register
+    rows[R_N_EVENTS] = count + 1
+
+
+@inner
+def add_work(work, arena, n, action, register, below, state):
+    """Append a work item; the new count."""
+    if WORK * (n + 1) > work.size:
+        arena[A_NEEDED] = A_WORK
+        return n
+    at = WORK * n
+    work[at] = action
+    work[at + 1] = register
+    work[at + 2] = below
+    work[at + 3] = state
+    return n + 1
+
+
+@inner
+def is_queued(work, n, register, below, state):
+    """Whether a returned thread stands in the work list already."""
+    for i in range(n):
+        at = WORK * i
+        if work[at + 3] == state and work[at + 2] == below and work[at + 1] == register:
+            return True
+    return False
+
+
+@inner
+def union(cells, prefix, arena, head, other):
+    """One list with the alternatives of both."""
+    cell = np.int64(other)
+    while cell != NIL and arena[A_NEEDED] == 0:
+        at = cell * CELL
+        state = np.int64(cells[at + CELL_STATE])
+        register = np.int64(cells[at + CELL_REGISTER])
+        parent = np.int64(cells[at + CELL_PARENT])
+        following = np.int64(cells[at + CELL_NEXT])
+        head = insert(cells, prefix, prefix, arena, head, state, register, parent, False)
+        arena[A_STEPS] += 1
+        cell = following
+    return head
+
+
+@inner
+def general_step(
+    actions, programs, alts, cells, threads, work, pending, prefix, events,
+    arena, rows, budget, source, count, resume, column, place, target,
+):  # fmt: skip
+    """Move threads[source:source + count] over one column; the results go to threads[target:].
+
+    With ``resume`` below zero the first thread starts with that action instead of its state's.
+    Returns the number of threads that live on, or a negative status. Where the unknown stack is
+    needed an event at ``place`` is left.
+    """
+    n_work = 0
+    for i in range(source, source + count):
+        state = np.int64(threads[THREAD * i])
+        action = np.int64(actions[state + column])
+        if resume < 0 and i == source:
+            action = np.int64(resume)
+        n_work = add_work(
+            work, arena, n_work, action, threads[THREAD * i + 1], threads[THREAD * i + 2], state
+        )
+    n_out = 0
+    n_pending = 0
+    done = 0
+    while arena[A_NEEDED] == 0:
+        if done < n_work:
+            at = WORK * done
+            action = np.int64(work[at])
+            register = np.int64(work[at + 1])
+            below = np.int64(work[at + 2])
+            state = np.int64(work[at + 3])
+            done += 1
+            arena[A_STEPS] += 1
+            if arena[A_STEPS] > budget:
+                return OVER_BUDGET
+            if action > 0:
+                # Threads in one state are one thread over the union of their lists.
+                i = target
+                while i < target + n_out:
+                    if threads[THREAD * i] == action and threads[THREAD * i + 1] == register:
+                        break
+                    i += 1
+                if i < target + n_out:
+                    if threads[THREAD * i + 2] != below:
+                        threads[THREAD * i + 2] = union(
+                            cells, prefix, arena, np.int64(threads[THREAD * i + 2]), below
+                        )
+                elif THREAD * (i + 1) > threads.size:
+                    arena[A_NEEDED] = A_THREADS
+                else:
+                    threads[THREAD * i] = action
+                    threads[THREAD * i + 1] = register
+                    threads[THREAD * i + 2] = below
+                    n_out += 1
+            elif action == DEAD:
+                continue
+            elif action == RETURN:
+                cell = below
+                while cell != NIL:
+                    at = cell * CELL
+                    state = np.int64(cells[at + CELL_STATE])
+                    register = np.int64(cells[at + CELL_REGISTER])
+                    parent = np.int64(cells[at + CELL_PARENT])
+                    if state == UNKNOWN:
+                        emit(events, rows, arena, place, POP, register, 0, 0)
+                    elif not is_queued(work, n_work, register, parent, state):
+                        action = np.int64(actions[state + column])
+                        n_work = add_work(work, arena, n_work, action, register, parent, state)
+                    arena[A_STEPS] += 1
+                    cell = np.int64(cells[at + CELL_NEXT])
+            elif action == EXPAND:
+                arena[A_NEEDED] = state
+                return NEED_EXPANSION
+            else:
+                at = 4 * (PROGRAM - action)
+                kind = np.int64(programs[at])
+                if kind == CHOICE:
+                    for i in range(programs[at + 1], programs[at + 1] + programs[at + 2]):
+                        # State 0 keeps a choice from standing for its whole thread in `is_queued`.
+                        n_work = add_work(work, arena, n_work, alts[i], register, below, 0)
+                elif kind == PUSH:
+                    callee = np.int64(programs[at + 1])
+                    back = np.int64(programs[at + 2])
+                    i = 0
+                    while i < n_pending and pending[4 * i] != callee:
+                        i += 1
+                    if i == n_pending:
+                        if 4 * (i + 1) > pending.size:
+                            arena[A_NEEDED] = A_PENDING
+                            return NEED_SPACE
+                        pending[4 * i] = callee
+                        pending[4 * i + 1] = programs[at + 3]
+                        pending[4 * i + 2] = NIL
+                        n_pending += 1
+                    head = np.int64(pending[4 * i + 2])
+                    if back == 0:
+                        head = union(cells, prefix, arena, head, below)
+                    else:
+                        head = insert(
+                            cells, prefix, prefix, arena, head, back, register, below, False
+                        )
+                    pending[4 * i + 2] = head
+        elif n_pending > 0:
+            least = 0
+            for i in range(1, n_pending):
+                if pending[4 * i + 1] < pending[4 * least + 1]:
+                    least = i
+            callee = np.int64(pending[4 * least])
+            head = np.int64(pending[4 * least + 2])
+            n_pending -= 1
+            for i in range(3):
+                pending[4 * least + i] = pending[4 * n_pending + i]
+            action = np.int64(actions[callee + column])
+            n_work = add_work(work, arena, n_work, action, np.int64(0), head, callee)
+        else:
+            return n_out
+    return NEED_SPACE
