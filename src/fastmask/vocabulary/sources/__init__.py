@@ -1,0 +1,1 @@
+"""Readers of tokenizer formats, one a module: each makes a ``TokenTable``."""
