@@ -28,18 +28,9 @@ from fastmask.sampling import (
     table_mask_work,
     truncated,
 )
+from fastmask.vocabulary import Vocabulary
 
-
-class PlainVocabulary:
-    """What the loop needs of a vocabulary."""
-
-    def __init__(self, tokens, eos):
-        self.tokens = [token.encode() for token in tokens]
-        self.eos_token_ids = (eos,)
-        self.special_token_ids = ()
-
-
-TOY = PlainVocabulary(toy.TOKENS, toy.END)
+TOY = toy.VOCABULARY
 
 
 class ListMatcher:
@@ -141,7 +132,7 @@ class TestToyExperiments:
 
 class TestLoop:
     TOKENS = ("a", "b", "")
-    VOCABULARY = PlainVocabulary(TOKENS, 2)
+    VOCABULARY = Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
 
     def draw(self, texts=None, logits=(0.0, 0.0, 0.0), **options):
         matcher = None if texts is None else ListMatcher(texts, self.TOKENS, 2)
@@ -290,7 +281,8 @@ class TestArithmetic:
         assert count_spellings("é".encode(), TOY) == 0
 
     def test_spellings_count_equal_tokens_apart(self):
-        assert count_spellings(b"aa", PlainVocabulary(["a", "a", "aa", "a"], 3)) == 5
+        vocabulary = Vocabulary([b"a", b"a", b"aa", b"a"], eos_token_ids=[3])
+        assert count_spellings(b"aa", vocabulary) == 5
 
 
 class TestSequenceOdds:

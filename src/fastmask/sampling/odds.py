@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,17 +73,17 @@ def count_spellings(text: bytes, vocabulary: Vocabulary) -> int:
     that some token completes to it. Token ids with equal bytes count apart; special, padding and
     end tokens spell nothing.
     """
-    by_bytes: dict[bytes, int] = {}
-    silent = {*vocabulary.eos_token_ids, *vocabulary.special_token_ids}
-    for token_id, token in enumerate(vocabulary.tokens):
-        if token and token_id not in silent:
-            by_bytes[token] = by_bytes.get(token, 0) + 1
+    by_bytes = Counter(
+        token
+        for token, is_text in zip(vocabulary.tokens, vocabulary.is_text, strict=True)
+        if is_text
+    )
     longest = max(map(len, by_bytes), default=0)
     ways = [1] + [0] * len(text)
     for end in range(1, len(text) + 1):
         for start in range(max(0, end - longest), end):
             if ways[start]:
-                ways[end] += ways[start] * by_bytes.get(text[start:end], 0)
+                ways[end] += ways[start] * by_bytes[text[start:end]]
     return ways[-1]
 
 
