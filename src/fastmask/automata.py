@@ -1,13 +1,13 @@
 """Deterministic automata over bytes as values, and the builder that makes them.
 
-A `Dfa` is always minimal and numbered breadth first by ascending byte, so two automata accept the same
-language exactly when their arrays are equal: equality, hashing and the digest are those of the
+A `Dfa` is always minimal and numbered breadth first by ascending byte, so two automata accept the
+same language exactly when their arrays are equal: equality, hashing and the digest are those of the
 language. Every state but the dead one (0) can still reach acceptance, which is what lets a mask
 promise that each allowed prefix can be finished.
 
-`Nfa` is a flat list of edges that grows by appending. Pieces are added behind a state and return the
-state where they end, so a sequence needs no epsilon moves, and counted repetition copies edges as
-arrays. Subset construction, minimisation and products run in kernels (``kernels/subset.py``,
+`Nfa` is a flat list of edges that grows by appending. Pieces are added behind a state and return
+the state where they end, so a sequence needs no epsilon moves, and counted repetition copies edges
+as arrays. Subset construction, minimisation and products run in kernels (``kernels/subset.py``,
 ``minimise.py``, ``product.py``, ``strings.py``): a pattern of twenty characters costs some 30 us to
 build and determinise, an operation on automata of a hundred states 50 to 200 us.
 """
@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, contiguous
-from .errors import BudgetError
+from .errors import BudgetError, FormatError
 from .kernels import minimise as _minimise
 from .kernels import paths as _paths
 from .kernels import product as _product
@@ -44,6 +46,8 @@ __all__ = [
 
 #: Sorted, disjoint, inclusive ranges of bytes or code points.
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 MAX_STATES = 100_000
 MAX_CELLS = 20_000_000
@@ -89,7 +93,7 @@ class Dfa:
         rows = contiguous(table, np.int32)
         columns = contiguous(classes, np.uint8)
         if rows.ndim != 2 or columns.shape != (256,) or rows.shape[0] == 0:
-            raise ValueError("a Dfa needs classes of shape (256,) and a table with a row for state 0")
+            raise ValueError("a Dfa needs classes (256,) and a table with a row for state 0")
         marks = contiguous(labels, np.int32)
         n_states, n_columns = rows.shape
         n_bytes = int(columns.max()) + 1
@@ -97,8 +101,9 @@ class Dfa:
         if n_bytes > n_columns or marks.shape != (n_states,) or ids_are_wrong or rows[0].any():
             raise ValueError("a Dfa's table does not fit its classes, labels or states")
         if not 0 <= start < n_states or marks[0] != 0:
-            raise ValueError("a Dfa's start must be one of its states, and state 0 not accepting")
-        return _minimal(columns.copy(), rows.reshape(-1), n_states, n_columns, n_bytes, start, marks)
+            raise ValueError("a Dfa's start must be one of its states, state 0 not accepting")
+        flat = rows.reshape(-1)
+        return _minimal(columns.copy(), flat, n_states, n_columns, n_bytes, start, marks)
 
     # What it is made of.
 
@@ -118,14 +123,14 @@ class Dfa:
         return _read_only(self._labels)
 
     @property
-    def accepting(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def accepting(self) -> npt.NDArray[np.bool_]:
         """bool[n_states]: whether a text may end there."""
-        return self._labels != 0
+        return np.not_equal(self._labels, 0)
 
     @property
     def n_states(self) -> int:
         """States, the dead one included."""
-        return self._table.shape[0]
+        return len(self._table)
 
     @property
     def n_classes(self) -> int:
@@ -135,17 +140,46 @@ class Dfa:
     @property
     def n_symbols(self) -> int:
         """Abstract symbols: the columns past the byte classes."""
-        return self._table.shape[1] - self.n_classes
+        return int(self._table.shape[1]) - self.n_classes
 
     def digest(self) -> str:
         """A name for the language (hexadecimal): equal exactly for equal automata."""
         if self._digest is None:
-            code = hashlib.blake2b(digest_size=16)
-            code.update(np.array([*self._table.shape, self.start], "<i4").tobytes())
-            for array in (self._classes, self._table, self._labels):
-                code.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
-            self._digest = code.hexdigest()
+            self._digest = hashlib.blake2b(self.to_bytes(), digest_size=16).hexdigest()
         return self._digest
+
+    def to_bytes(self) -> bytes:
+        """The automaton as bytes, equal exactly for equal automata."""
+        sizes = np.array([*self._table.shape, self.start], "<i4")
+        parts = (sizes, self._labels, self._table, self._classes)
+        return b"".join(
+            part.astype(part.dtype.newbyteorder("<"), copy=False).tobytes() for part in parts
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Dfa:
+        """The automaton out of `to_bytes`.
+
+        Raises
+        ------
+        FormatError
+            The bytes are no automaton.
+        """
+        sizes = np.frombuffer(data[:12], "<i4") if len(data) >= 12 else np.zeros(3, np.int32)
+        n_states, n_columns, start = sizes.tolist()
+        n_words = n_states * (n_columns + 1)
+        if min(n_states, n_columns) < 1 or len(data) != 12 + 4 * n_words + 256:
+            raise FormatError("these bytes are no automaton")
+        words = np.frombuffer(data, "<i4", n_words, 12).astype(np.int32)
+        try:
+            return cls(
+                np.frombuffer(data, np.uint8, 256, 12 + 4 * n_words),
+                words[n_states:].reshape(n_states, n_columns),
+                start,
+                words[:n_states],
+            )
+        except ValueError as error:
+            raise FormatError(f"these bytes are no automaton ({error})") from error
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dfa):
@@ -161,7 +195,7 @@ class Dfa:
         return hash(self.digest())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Dfa, (self._classes, self._table, self.start, self._labels))
+        return (Dfa.from_bytes, (self.to_bytes(),))
 
     def __repr__(self) -> str:
         n_accepting = int(np.count_nonzero(self._labels))
@@ -195,10 +229,12 @@ class Dfa:
 
     # Questions about the language.
 
+    @property
     def is_empty(self) -> bool:
         """Whether no text is accepted."""
         return self.start == 0
 
+    @property
     def is_finite(self) -> bool:
         """Whether finitely many texts are accepted."""
         return self._topological_order() is not None
@@ -261,7 +297,7 @@ class Dfa:
     def strings(self, limit: int) -> Iterator[bytes]:
         """Accepted texts of a finite language by ascending bytes, at most ``limit`` of them."""
         self._bytes_only()
-        if not self.is_finite():
+        if not self.is_finite:
             raise ValueError("the language is infinite, so its texts cannot be listed")
         moves = [self._moves(state) for state in range(self.n_states)] if self.start else []
         text = bytearray()
@@ -279,7 +315,15 @@ class Dfa:
 
     def contains(self, other: Dfa) -> bool:
         """Whether every text of ``other`` is accepted."""
-        return other.difference(self).is_empty()
+        return other.difference(self).is_empty
+
+    def byte_ranges(self, state: int) -> list[tuple[int, int, int]]:
+        """(lowest byte, highest byte, target) of the live moves of a state, ascending."""
+        row = self._table[state][self._classes]
+        cuts = [0, *(np.flatnonzero(row[1:] != row[:-1]) + 1).tolist(), 256]
+        return [
+            (low, high - 1, int(row[low])) for low, high in itertools.pairwise(cuts) if row[low]
+        ]
 
     def char_ranges_by_target(self, state: int) -> list[tuple[int, Ranges]]:
         """Moves of a state at the beginning of a character, by whole characters.
@@ -304,7 +348,7 @@ class Dfa:
             ranges.append((low, high))
 
         known: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for low, high, target in self._runs(state):
+        for low, high, target in self.byte_ranges(state):
             if low < 0x80:
                 add(low, min(high, 0x7F), target)
             for first, last, n_more in _LEAD_BYTES:
@@ -477,21 +521,11 @@ class Dfa:
         )
         return order[:n] if n == n_states - 1 else None
 
-    def _runs(self, state: int) -> list[tuple[int, int, int]]:
-        """(lowest byte, highest byte, target) of the live moves of a state, ascending."""
-        row = self._table[state][self._classes]
-        cuts = [0, *(np.flatnonzero(row[1:] != row[:-1]) + 1).tolist(), 256]
-        return [
-            (low, high - 1, int(row[low]))
-            for low, high in zip(cuts, cuts[1:], strict=False)
-            if row[low]
-        ]
-
     def _moves(self, state: int) -> list[tuple[int, int]]:
         """(byte, target) of the live moves of a state, ascending."""
         return [
             (byte, target)
-            for low, high, target in self._runs(state)
+            for low, high, target in self.byte_ranges(state)
             for byte in range(low, high + 1)
         ]
 
@@ -504,7 +538,7 @@ class Dfa:
         key = (state, n_more)
         if key not in known:
             spans: list[tuple[int, int, int]] = []
-            for low, high, target in self._runs(state):
+            for low, high, target in self.byte_ranges(state):
                 for byte in range(max(low, 0x80), min(high, 0xBF) + 1):
                     base = (byte - 0x80) << (6 * (n_more - 1))
                     for a, b, to in self._spans(target, n_more - 1, known):
@@ -678,7 +712,11 @@ class Nfa:
         return final
 
     def determinise(
-        self, *, max_states: int = MAX_STATES, max_cells: int = MAX_CELLS, max_steps: int = MAX_STEPS
+        self,
+        *,
+        max_states: int = MAX_STATES,
+        max_cells: int = MAX_CELLS,
+        max_steps: int = MAX_STEPS,
     ) -> Dfa:
         """The minimal deterministic automaton.
 
@@ -759,7 +797,7 @@ class Nfa:
             self._tail = []
 
     def _copy(self, mark: int, size: int, copies: int) -> None:
-        """Append ``copies`` copies of the edges since ``mark``, states moved by ``size`` each time."""
+        """Append copies of the edges since ``mark``, states moved by ``size`` each time."""
         if copies <= 0:
             return
         n_body = self.n_edges - mark
@@ -844,7 +882,7 @@ def product(automata: Sequence[Dfa]) -> tuple[Dfa, list[int]]:
 # Kernel calls.
 
 
-def _read_only(array: Any) -> Any:
+def _read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
@@ -955,9 +993,7 @@ def _edges(dfa: Dfa) -> I32:
     room = 8 * n_states * n_columns + 1024
     while True:
         edges = np.empty(room, np.int32)
-        n = _subset.table_edges(
-            dfa._classes, dfa._table.reshape(-1), n_states, n_columns, edges
-        )
+        n = _subset.table_edges(dfa._classes, dfa._table.reshape(-1), n_states, n_columns, edges)
         if n >= 0:
             return edges[: 4 * n].reshape(-1, 4)
         room *= 4

@@ -1,9 +1,9 @@
-"""Minimisation of deterministic automata, and the numbering that makes equal languages equal arrays.
+"""Minimisation of deterministic automata, and a numbering that makes equal languages equal arrays.
 
-Unreachable states and states that can't reach a label go first. What is left has a partial transition
-function, so blocks of states and blocks of transitions are refined against each other (Valmari 2012,
-"Fast brief practical DFA minimization"): O(transitions * log states). Byte classes that all blocks
-treat alike are merged, and the blocks are numbered breadth first by ascending byte.
+Unreachable states and states that can't reach a label go first. What is left has a partial
+transition function, so blocks of states and blocks of transitions are refined against each other
+(Valmari 2012, "Fast brief practical DFA minimization"): O(transitions * log states). Byte classes
+that all blocks treat alike are merged, and the blocks are numbered breadth first by ascending byte.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _mark(e, inside, place, block, first, marked, touched, n_touched):
 
 @inner
 def _split(inside, block, first, end, marked, touched, n_touched, n_blocks):
-    """Split the touched blocks; the smaller part gets the new number. Returns how many there are."""
+    """Split the touched blocks, the smaller part becomes new; returns how many there are."""
     while n_touched > 0:
         n_touched -= 1
         b = int(touched[n_touched])

@@ -1,4 +1,4 @@
-"""Questions about a finished transition table: where a text leads, cycles, how many texts there are."""
+"""Questions about a finished transition table: where a text leads, cycles, numbers of texts."""
 
 from __future__ import annotations
 

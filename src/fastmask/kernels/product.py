@@ -1,7 +1,7 @@
-"""The product of two deterministic automata over bytes, made breadth first from the pair of starts.
+"""The product of two deterministic automata over bytes, made from the pair of starts outwards.
 
-Only pairs that the starts reach are made, and a pair that can't matter is the dead state at once: for
-"and" as soon as one side is dead, for "and not" as soon as the left side is.
+Only pairs that the starts reach are made, and a pair that can't matter is the dead state at once:
+for "and" as soon as one side is dead, for "and not" as soon as the left side is.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def product(
     if max_states < 2:
         return NEED_PAIRS
     mask = slots.shape[0] - 1
-    left_matters = mode == AND or mode == AND_NOT
+    left_matters = mode in (AND, AND_NOT)
     right_matters = mode == AND
     labels[0] = 0
     table[:n_columns] = 0

@@ -1,8 +1,8 @@
 """The minimal automaton of a finite list of strings, without going through subsets.
 
 Sorted strings make a trie in one pass; its nodes, numbered so that children come after parents, are
-merged from the last to the first by (label, moves) in a hash table (Revuz 1992). Linear in the bytes:
-20,000 strings take a few milliseconds.
+merged from the last to the first by (label, moves) in a hash table (Revuz 1992). Linear in the
+bytes: 20,000 strings of a dozen bytes take about 20 ms.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def merge_strings(
     n_strings : int
         How many.
     node_byte : uint8[n_bytes + 2], node_label, first_child, next_sibling, same_as
-        Out: the trie, int32[n_bytes + 2]; node 1 is the root. ``same_as`` of a node is the node kept
-        for it, and after that the state number of a kept node, negated.
+        Out: the trie, int32[n_bytes + 2]; node 1 is the root. ``same_as`` of a node is the node
+        kept for it, and of a kept node its state number, negated.
     slots : int32[a power of two > nodes]
         Scratch, all 0.
     order : int32[n_bytes + 2]
@@ -139,7 +139,7 @@ def merge_strings(
 
 @inner
 def _split_class(c, class_of, target_of, size, n_classes):
-    """Split class ``c`` where its members have different targets; returns how many classes there are."""
+    """Split class ``c`` where its members part ways; returns how many classes there are."""
     fresh = n_classes
     stays = -1  # target of the members that keep the number
     for b in range(256):

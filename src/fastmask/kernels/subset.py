@@ -1,11 +1,11 @@
-"""Subset construction: from a nondeterministic automaton over bytes and symbols to a deterministic one.
+"""Subset construction: from a nondeterministic automaton over bytes and symbols to a table.
 
 A state of the result is the set of states that one byte leads to, before epsilon moves (so for a
 pattern it is a set of positions, as in Glushkov 1961 and McNaughton and Yamada 1960); it is closed
 once, when its own moves are made. Sets are looked up by a commutative hash and compared through
 stamps: nothing is sorted. Each set sweeps over the byte classes once and makes a new set only where
 some move begins or ends; a class reached by a single move finds its state by an index. So a
-deterministic part costs O(1) an edge, and the whole O(edges + states * classes + sum of set sizes).
+deterministic part costs O(1) an edge, the whole O(edges + states * classes + sum of set sizes).
 """
 
 from __future__ import annotations
@@ -304,9 +304,9 @@ def _encode(point, length, out):
 def utf8_edges(ranges, n_ranges, edges, work, sizes):
     """Edges that read one character out of sorted ranges of code points, as UTF-8.
 
-    Each range is cut until its bytes are single bytes, then one byte range, then only full ranges of
-    continuation bytes (Cox, "Regular expression matching in the wild", 2010). Equal beginnings share
-    states, and so do the endings of full ranges: the edges are deterministic.
+    Each range is cut until its bytes are single bytes, then one byte range, then only full ranges
+    of continuation bytes (Cox 2010, "Regular expression matching in the wild"). Equal beginnings
+    share states, and so do the endings of full ranges: the edges are deterministic.
 
     Parameters
     ----------
@@ -374,7 +374,11 @@ def utf8_edges(ranges, n_ranges, edges, work, sizes):
             _encode(low, length, lows)
             _encode(high, length, highs)
             rest = 0
-            while rest < length - 1 and lows[length - 1 - rest] == 0x80 and highs[length - 1 - rest] == 0xBF:
+            while (
+                rest < length - 1
+                and lows[length - 1 - rest] == 0x80
+                and highs[length - 1 - rest] == 0xBF
+            ):
                 rest += 1
             state = 0
             for d in range(length - 1 - rest):
