@@ -33,6 +33,16 @@ def data_folder() -> Path:
     return folder
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what takes minutes where kernels run as plain Python."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
+        return
+    skip = pytest.mark.skip(reason="large, and kernels are not compiled here")
+    for item in items:
+        if item.get_closest_marker("large") or "data_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker(skip)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run if a kernel was compiled for other types than those it declares."""
     door = sys.modules.get("fastmask._jit")
