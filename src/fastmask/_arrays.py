@@ -40,18 +40,24 @@ class AddressRecord:
     words : int64[n]
         What the kernel gets. Slots ``s`` and ``s + 1`` of a bound array hold its address and its
         length in elements (see ``_jit.view_*``).
+    address : int
+        Where ``words`` lies.
     """
 
-    __slots__ = ("_bound", "words")
+    __slots__ = ("_bound", "_replaced", "address", "words")
 
     def __init__(self, size: int) -> None:
         self.words: I64 = np.zeros(size, np.int64)
+        self.address: int = self.words.__array_interface__["data"][0]
         self._bound: dict[int, npt.NDArray[Any]] = {}
+        self._replaced: list[npt.NDArray[Any]] = []  # a kernel may be reading them still
 
     def bind(self, slot: int, array: npt.NDArray[Any]) -> None:
         """Put the address and length of a C-contiguous ``array`` at ``slot``; keep it alive."""
         if not array.flags.c_contiguous:
             raise ValueError("only C-contiguous arrays have one address for all their elements")
+        if slot in self._bound:
+            self._replaced.append(self._bound[slot])
         self._bound[slot] = array
         self.words[slot] = array.__array_interface__["data"][0]
         self.words[slot + 1] = array.size

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, record_at, view_i32, view_i64, view_u8
+from .._jit import inner, kernel, record_at, view_i32, view_u8
 from .cells import find_cell, intern_threads
 from .layout import (
+    A_CAPACITY,
     A_CELLS,
     A_FORWARD,
-    A_HASH,
     A_NEEDED,
     A_PENDING,
     A_PREFIX,
@@ -18,7 +18,6 @@ from .layout import (
     A_STEPS,
     A_THREADS,
     A_TOP,
-    A_CAPACITY,
     A_WORK,
     ACCEPTED,
     CELL,
@@ -31,6 +30,7 @@ from .layout import (
     M_CONFIGURATION,
     M_HISTORY,
     M_LENGTH,
+    M_SIZE,
     M_TABLES,
     M_TERMINATED,
     NEED_LOCK,
@@ -43,6 +43,7 @@ from .layout import (
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
+    T_FIRST_TOKEN_COLUMN,
     T_PROGRAMS,
     T_SIZE,
     T_STEP_BUDGET,
@@ -72,12 +73,11 @@ def accept_one(matcher, token):
         return NEED_LOCK
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
-    table = view_i32(arena, A_HASH)
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
     data = view_u8(tables, T_TOKEN_BYTES)
-    offsets = view_i64(tables, T_TOKEN_OFFSETS)
+    offsets = view_i32(tables, T_TOKEN_OFFSETS)
     configuration = np.int64(matcher[M_CONFIGURATION])
     at = configuration * CELL
     if cells[at + CELL_NEXT] != NIL:
@@ -101,7 +101,7 @@ def accept_one(matcher, token):
                 state = np.int64(programs[at + 1])
                 back = np.int64(programs[at + 2])
                 if back != 0:
-                    below = np.int64(find_cell(cells, table, back, register, below, NIL))
+                    below = np.int64(find_cell(cells, back, register, below, NIL))
                     if below < 0:
                         return NEED_LOCK
                 register = np.int64(0)
@@ -111,7 +111,7 @@ def accept_one(matcher, token):
         if action == DEAD:
             return REFUSED
         state = action
-    found = find_cell(cells, table, state, register, below, NIL)
+    found = find_cell(cells, state, register, below, NIL)
     if found < 0:
         return NEED_LOCK
     history[length] = configuration
@@ -130,21 +130,38 @@ def accept_token(matcher, token):
 def accept_batch(matchers, tokens, statuses):
     """Advance each matcher (by the address of its record) by its token."""
     for i in range(matchers.size):
-        statuses[i] = accept_one(record_at(matchers[i], M_TERMINATED + 7), tokens[i])
+        statuses[i] = accept_one(record_at(matchers[i], M_SIZE), tokens[i])
     return np.int64(0)
+
+
+@inner
+def load_threads(cells, threads, arena, configuration, room):
+    """Write the threads of a configuration to the front of the buffer; their number."""
+    count = np.int64(0)
+    cell = np.int64(configuration)
+    while cell != NIL:
+        if count >= room:
+            arena[A_NEEDED] = A_THREADS
+            return count
+        at = cell * CELL
+        threads[THREAD * count] = cells[at + CELL_STATE]
+        threads[THREAD * count + 1] = cells[at + CELL_REGISTER]
+        threads[THREAD * count + 2] = cells[at + CELL_PARENT]
+        count += 1
+        cell = np.int64(cells[at + CELL_NEXT])
+    return count
 
 
 @kernel("int64(int64[::1], int64[::1], int64, uint8[::1], int64, int64)")
 def advance(matcher, rows, configuration, data, length, column):
     """Step ``configuration`` over data[:length], or over one pseudo-column if that is >= 0.
 
-    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT, for a pseudo-column the
-    number of threads. On REFUSED A_RESULT is the number of bytes read before the one that failed.
+    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED A_RESULT is
+    the number of bytes read before the one that failed.
     """
     tables = record_at(matcher[M_TABLES], T_SIZE)
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
-    table = view_i32(arena, A_HASH)
     threads = view_i32(arena, A_THREADS)
     work = view_i32(arena, A_WORK)
     pending = view_i32(arena, A_PENDING)
@@ -159,18 +176,7 @@ def advance(matcher, rows, configuration, data, length, column):
     arena[A_TOP] = arena[A_CAPACITY]
     half = threads.size // THREAD // 2
     source = np.int64(0)
-    count = np.int64(0)
-    cell = np.int64(configuration)
-    while cell != NIL:
-        if count >= half:
-            arena[A_NEEDED] = A_THREADS
-            return NEED_SPACE
-        at = cell * CELL
-        threads[THREAD * count] = cells[at + CELL_STATE]
-        threads[THREAD * count + 1] = cells[at + CELL_REGISTER]
-        threads[THREAD * count + 2] = cells[at + CELL_PARENT]
-        count += 1
-        cell = np.int64(cells[at + CELL_NEXT])
+    count = load_threads(cells, threads, arena, configuration, half)
     steps = length
     if column >= 0:
         steps = 1
@@ -194,8 +200,45 @@ def advance(matcher, rows, configuration, data, length, column):
             arena[A_RESULT] = i
             return REFUSED
         source = target
-    result = intern_threads(cells, table, prefix, forward, arena, threads, source, count)
+    result = intern_threads(cells, prefix, forward, arena, threads, source, count)
     if arena[A_NEEDED] != 0 or result == NIL:
         return NEED_SPACE
     arena[A_RESULT] = result
     return ACCEPTED
+
+
+@kernel("int64(int64[::1], int64[::1], int64, uint8[::1])")
+def next_bytes(matcher, rows, configuration, allowed):
+    """Set allowed[b] to 1 for every byte b that may come next. Needs the arena's lock."""
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    arena = record_at(matcher[M_ARENA], A_SIZE)
+    cells = view_i32(arena, A_CELLS)
+    threads = view_i32(arena, A_THREADS)
+    work = view_i32(arena, A_WORK)
+    pending = view_i32(arena, A_PENDING)
+    prefix = view_i32(arena, A_PREFIX)
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    alts = view_i32(tables, T_ALTS)
+    for i in range(256):
+        allowed[i] = 0
+    arena[A_NEEDED] = 0
+    arena[A_STEPS] = 0
+    half = threads.size // THREAD // 2
+    count = load_threads(cells, threads, arena, configuration, half)
+    for column in range(tables[T_FIRST_TOKEN_COLUMN]):
+        arena[A_TOP] = arena[A_CAPACITY]
+        n = np.int64(
+            general_step(
+                actions, programs, alts, cells, threads, work, pending, prefix, prefix,
+                arena, rows, tables[T_STEP_BUDGET], 0, count, 0, column, 0, half,
+            )
+        )  # fmt: skip
+        if n < 0:
+            return n
+        if n > 0:
+            for i in range(256):
+                if classes[i] == column:
+                    allowed[i] = 1
+    return np.int64(0)

@@ -13,18 +13,19 @@ from .layout import (
     A_CAPACITY,
     A_CELLS,
     A_COUNT,
-    A_FORWARD,
-    A_HASH,
     A_NEEDED,
     A_PREFIX,
     A_SCRATCH,
     A_TOP,
+    BOTTOM,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
     CELL_REGISTER,
     CELL_STATE,
     FIRST_CELL,
+    HASH_MASK,
+    HASH_OFFSET,
     NIL,
     THREAD,
 )
@@ -43,12 +44,13 @@ def cell_slot(state, register, parent, following, mask):
 
 
 @inner
-def find_cell(cells, table, state, register, parent, following):
+def find_cell(cells, state, register, parent, following):
     """Id of an interned cell, or -1."""
-    mask = table.size - 1
+    offset = np.int64(cells[HASH_OFFSET])
+    mask = np.int64(cells[HASH_MASK])
     slot = cell_slot(state, register, parent, following, mask)
     while True:
-        cell = np.int64(table[slot])
+        cell = np.int64(cells[offset + slot])
         if cell == NIL:
             return -1
         at = cell * CELL
@@ -63,14 +65,14 @@ def find_cell(cells, table, state, register, parent, following):
 
 
 @inner
-def intern_cell(cells, table, arena, state, register, parent, following):
+def intern_cell(cells, arena, state, register, parent, following):
     """Id of an interned cell, made if missing; NIL and the NEEDED word where there is no room."""
-    found = find_cell(cells, table, state, register, parent, following)
+    found = find_cell(cells, state, register, parent, following)
     if found >= 0:
         return found
     cell = np.int64(arena[A_COUNT])
     if cell >= arena[A_CAPACITY]:
-        arena[A_NEEDED] = A_HASH
+        arena[A_NEEDED] = A_COUNT
         return np.int64(NIL)
     at = cell * CELL
     cells[at + CELL_STATE] = state
@@ -78,11 +80,12 @@ def intern_cell(cells, table, arena, state, register, parent, following):
     cells[at + CELL_PARENT] = parent
     cells[at + CELL_NEXT] = following
     arena[A_COUNT] = cell + 1
-    mask = table.size - 1
+    offset = np.int64(cells[HASH_OFFSET])
+    mask = np.int64(cells[HASH_MASK])
     slot = cell_slot(state, register, parent, following, mask)
-    while table[slot] != NIL:
+    while cells[offset + slot] != NIL:
         slot = (slot + 1) & mask
-    table[slot] = cell
+    cells[offset + slot] = cell
     return cell
 
 
@@ -115,7 +118,7 @@ def order(cells, cell, state, register, parent):
 
 
 @inner
-def insert(cells, table, prefix, arena, head, state, register, parent, interned):
+def insert(cells, prefix, arena, head, state, register, parent, interned):
     """The list ``head`` with one more alternative, at its place in falling order."""
     n = 0
     cell = np.int64(head)
@@ -133,7 +136,7 @@ def insert(cells, table, prefix, arena, head, state, register, parent, interned)
         cell = np.int64(cells[cell * CELL + CELL_NEXT])
     while True:
         if interned:
-            cell = intern_cell(cells, table, arena, state, register, parent, cell)
+            cell = intern_cell(cells, arena, state, register, parent, cell)
         else:
             cell = scratch_cell(cells, arena, state, register, parent, cell)
         if n == 0 or cell == NIL:
@@ -146,7 +149,7 @@ def insert(cells, table, prefix, arena, head, state, register, parent, interned)
 
 
 @inner
-def intern_threads(cells, table, prefix, forward, arena, threads, source, count):
+def intern_threads(cells, prefix, forward, arena, threads, source, count):
     """Configuration id of a set of threads; NIL where there is no room."""
     base = np.int64(arena[A_CAPACITY])
     top = np.int64(arena[A_TOP])
@@ -173,9 +176,7 @@ def intern_threads(cells, table, prefix, forward, arena, threads, source, count)
                 following = np.int64(forward[following - base])
             state = np.int64(cells[at + CELL_STATE])
             register = np.int64(cells[at + CELL_REGISTER])
-            made = insert(
-                cells, table, prefix, arena, following, state, register, parent, True
-            )
+            made = insert(cells, prefix, arena, following, state, register, parent, True)
             if made == NIL:
                 return made
             forward[cell - base] = made
@@ -186,9 +187,7 @@ def intern_threads(cells, table, prefix, forward, arena, threads, source, count)
             below = np.int64(forward[below - base])
         state = np.int64(threads[THREAD * i])
         register = np.int64(threads[THREAD * i + 1])
-        configuration = insert(
-            cells, table, prefix, arena, configuration, state, register, below, True
-        )
+        configuration = insert(cells, prefix, arena, configuration, state, register, below, True)
         if configuration == NIL:
             return configuration
     return configuration
@@ -196,10 +195,10 @@ def intern_threads(cells, table, prefix, forward, arena, threads, source, count)
 
 @kernel("int64(int64[::1])")
 def rehash_cells(arena):
-    """Enter every interned cell of ``arena`` into its (new, empty) hash table."""
+    """Enter every interned cell of ``arena`` into its buffer's (new, empty) hash table."""
     cells = view_i32(arena, A_CELLS)
-    table = view_i32(arena, A_HASH)
-    mask = table.size - 1
+    offset = np.int64(cells[HASH_OFFSET])
+    mask = np.int64(cells[HASH_MASK])
     for cell in range(FIRST_CELL, arena[A_COUNT]):
         at = cell * CELL
         slot = cell_slot(
@@ -209,7 +208,15 @@ def rehash_cells(arena):
             cells[at + CELL_NEXT],
             mask,
         )
-        while table[slot] != NIL:
+        while cells[offset + slot] != NIL:
             slot = (slot + 1) & mask
-        table[slot] = cell
+        cells[offset + slot] = cell
     return np.int64(0)
+
+
+@kernel("int64(int64[::1], int64)")
+def intern_state(arena, state):
+    """Configuration of one thread in ``state`` on the bottom of the stack; NIL without room."""
+    cells = view_i32(arena, A_CELLS)
+    arena[A_NEEDED] = 0
+    return intern_cell(cells, arena, state, np.int64(0), np.int64(BOTTOM), np.int64(NIL))

@@ -30,8 +30,11 @@ PROGRAM = -4  # program p has the action code PROGRAM - p
 PUSH = 1  # a: first state of the callee, b: state to return to or 0 for a tail call, then: its rank
 CHOICE = 2  # a: offset into ALTS, b: count; every one of those actions at once
 
-# Cells below FIRST_CELL are fixed.
+# Cells below FIRST_CELL are fixed. Readers take no lock, so one address has to tell all: the cell
+# buffer holds its own hash table, whose offset and mask stand in the unused first cell.
 NIL = 0
+HASH_OFFSET = 0
+HASH_MASK = 1
 BOTTOM = 1  # (FINAL, 0, NIL, NIL): what lies under the first frame
 FIRST_CELL = 2
 
@@ -51,8 +54,16 @@ EVENT = 5
 POP = 1  # needs the list at `depth`
 READ = 2  # needs the register at `depth` for program `action`
 
-# Decision tree nodes: (kind, depth, action, first event, number of events, row, flags, unused)
+# Decision tree nodes: (kind, depth, action, first event, number of events, row, flags, address)
 NODE = 8
+NODE_KIND = 0
+NODE_DEPTH = 1
+NODE_ACTION = 2
+NODE_FIRST_EVENT = 3
+NODE_EVENTS = 4
+NODE_ROW = 5
+NODE_FLAGS = 6
+NODE_ADDRESS = 7
 LEAF = 0
 
 # Row flags
@@ -102,8 +113,7 @@ BANNED = -2
 STOP = -3
 
 # --- A: arena ------------------------------------------------------------------------------------
-A_CELLS = 0  # int32[4 * (capacity + scratch)]: interned cells below capacity, scratch above
-A_HASH = 2  # int32[power of two]: cell id or 0
+A_CELLS = 0  # int32: interned cells below the capacity, scratch cells above, then the hash table
 A_COUNT = 4
 A_CAPACITY = 5
 A_SCRATCH = 6  # cells of scratch
@@ -111,7 +121,8 @@ A_THREADS = 8  # int32[3 * n]
 A_WORK = 10  # int32[4 * n]
 A_FORWARD = 12  # int32[scratch]: scratch cell -> interned list
 A_PENDING = 14  # int32[4 * n]
-A_NEEDED = 16  # slot of the buffer that was too small, or the state to expand
+A_NEEDED = 16  # slot of the buffer that was too small (negative: of the rows' record)
+A_EXPAND = 28  # the state to expand
 A_TOP = 17  # first free scratch cell
 A_STEPS = 18  # item steps of the running call
 A_STATE = 19  # per-depth state of a walk: int32[n]
@@ -122,22 +133,17 @@ A_RESULT = 27  # configuration that an advance ended in
 A_SIZE = 32
 
 # --- R: rows -------------------------------------------------------------------------------------
-R_ROW_OF = 0  # int32[cells]: configuration id -> row + 1, 0 unknown
+# Of fixed size: to grow or clear is to make a new generation, so that readers need no lock.
+R_ROW_OF = 0  # int32[cells]: configuration id -> tree node + 1, 0 unknown
 R_ROOT = 2  # int32[n_states]: state index -> tree node + 1, 0 unknown
-R_NODES = 4  # int32[8 * n]
-R_EDGE_KEYS = 6  # int64[power of two]: node << 32 | outcome, 0 empty
-R_EDGE_NODES = 8  # int32[power of two]
-R_EVENTS = 10  # int32[5 * n]
-R_ADDRESSES = 12  # int64[rows]
-R_FLAGS = 14  # int32[rows]
-R_N_NODES = 16
-R_N_EDGES = 17
-R_N_EVENTS = 18
-R_N_ROWS = 19
-R_MISSING_NODE = 20  # tree node + 1 where a descent ended (0: no root), and
-R_MISSING_OUTCOME = 21  # the outcome without an edge
-R_MISSING_STATE = 22
-R_HITS = 23
+R_NODES = 4  # int64[8 * n]
+R_EDGES = 6  # int64[2 * power of two]: (node + 1) << 32 | outcome, or 0; child
+R_EVENTS = 8  # int32[5 * n]
+R_N_NODES = 10
+R_N_EDGES = 11
+R_N_EVENTS = 12
+R_MISSING_NODE = 13  # tree node where a descent ended, or -1: no root, and
+R_MISSING_OUTCOME = 14  # the outcome without an edge, or the state without a root
 R_SIZE = 32
 
 # --- M: matcher ----------------------------------------------------------------------------------

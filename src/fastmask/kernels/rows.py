@@ -15,7 +15,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, ints_at, kernel, record_at, view_i16, view_i32, view_i64, view_u8, words_at
+from .._jit import (
+    inner,
+    ints_at,
+    kernel,
+    record_at,
+    view_i16,
+    view_i32,
+    view_i64,
+    view_u8,
+    words_at,
+)
 from .cells import scratch_cell
 from .layout import (
     A_CAPACITY,
@@ -45,29 +55,35 @@ from .layout import (
     LEAF,
     M_ARENA,
     M_CONFIGURATION,
+    M_SIZE,
     M_TABLES,
     M_TERMINATED,
-    MANY_THREADS,
     NEED_LOCK,
     NEED_SPACE,
     NIL,
     NODE,
+    NODE_ACTION,
+    NODE_ADDRESS,
+    NODE_DEPTH,
+    NODE_EVENTS,
+    NODE_FIRST_EVENT,
+    NODE_FLAGS,
+    NODE_KIND,
+    NODE_ROW,
     POP,
     PROGRAM,
     PUSH,
-    R_ADDRESSES,
-    R_EDGE_KEYS,
-    R_EDGE_NODES,
+    R_EDGES,
     R_EVENTS,
-    R_FLAGS,
     R_MISSING_NODE,
     R_MISSING_OUTCOME,
-    R_MISSING_STATE,
+    R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
     R_NODES,
     R_ROOT,
     R_ROW_OF,
+    R_SIZE,
     RETURN,
     T_ACTIONS,
     T_ALTS,
@@ -101,81 +117,95 @@ from .step import emit, general_step
 
 
 @inner
-def find_edge(keys, nodes, node, outcome):
+def find_edge(edges, node, outcome):
     """Child of a tree node by the answer to its question, or -1."""
     key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
-    mask = keys.size - 1
+    mask = edges.size // 2 - 1
     slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
     while True:
-        stored = np.int64(keys[slot])
+        stored = np.int64(edges[2 * slot])
         if stored == key:
-            return np.int64(nodes[slot])
+            return np.int64(edges[2 * slot + 1])
         if stored == 0:
             return np.int64(-1)
         slot = (slot + 1) & mask
 
 
 @inner
-def descend(cells, roots, nodes, edge_keys, edge_nodes, rows, shift, state, below):
-    """Row of one thread, or -1 with the missing edge in the rows' record."""
+def descend(cells, roots, nodes, edges, rows, shift, state, below):
+    """Leaf of one thread, or -1 with the missing edge in the rows' record."""
     node = np.int64(roots[state >> shift]) - 1
     if node < 0:
         rows[R_MISSING_NODE] = -1
-        rows[R_MISSING_STATE] = state
-        return np.int64(-1)
+        rows[R_MISSING_OUTCOME] = state
+        return node
     while nodes[NODE * node] != LEAF:
-        depth = np.int64(nodes[NODE * node + 1])
         lower = np.int64(below)
-        for _ in range(depth - 1):
+        for _ in range(nodes[NODE * node + NODE_DEPTH] - 1):
             lower = np.int64(cells[lower * CELL + CELL_PARENT])
         # A list of several cells is told by its id, which fixes everything below it.
         outcome = -lower
         if cells[lower * CELL + CELL_NEXT] == NIL:
             outcome = np.int64(cells[lower * CELL + CELL_STATE])
-        child = find_edge(edge_keys, edge_nodes, node, outcome)
+        child = find_edge(edges, node, outcome)
         if child < 0:
             rows[R_MISSING_NODE] = node
             rows[R_MISSING_OUTCOME] = outcome
-            return np.int64(-1)
+            return child
         node = child
-    return np.int64(nodes[NODE * node + 5])
+    return node
 
 
 @inner
-def find_row(matcher, tables, rows):
-    """Row of a matcher's configuration, or a negative status."""
+def find_leaf(matcher, tables, rows):
+    """Leaf of a matcher's configuration, or a negative status."""
     configuration = np.int64(matcher[M_CONFIGURATION])
     row_of = view_i32(rows, R_ROW_OF)
     if configuration >= row_of.size:
-        return np.int64(NEED_SPACE)
-    row = np.int64(row_of[configuration]) - 1
-    if row >= 0:
-        return row
+        return np.int64(NEED_LOCK)
+    leaf = np.int64(row_of[configuration]) - 1
+    if leaf >= 0:
+        return leaf
     cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
     at = configuration * CELL
     if cells[at + CELL_NEXT] != NIL:
-        return np.int64(MANY_THREADS)
-    row = descend(
+        return np.int64(NEED_LOCK)
+    leaf = descend(
         cells,
         view_i32(rows, R_ROOT),
-        view_i32(rows, R_NODES),
-        view_i64(rows, R_EDGE_KEYS),
-        view_i32(rows, R_EDGE_NODES),
+        view_i64(rows, R_NODES),
+        view_i64(rows, R_EDGES),
         rows,
         tables[T_SHIFT],
         np.int64(cells[at + CELL_STATE]),
         np.int64(cells[at + CELL_PARENT]),
     )
-    if row < 0:
+    if leaf < 0:
         return np.int64(NEED_LOCK)
-    row_of[configuration] = row + 1
-    return row
+    row_of[configuration] = leaf + 1
+    return leaf
 
 
 @kernel("int64(int64[::1], int64[::1])")
-def locate_row(matcher, rows):
-    """Row number of the matcher's configuration, or a negative status."""
-    return find_row(matcher, record_at(matcher[M_TABLES], T_SIZE), rows)
+def locate_leaf(matcher, rows):
+    """Tree node of the matcher's row if it is known, else NEED_LOCK."""
+    return find_leaf(matcher, record_at(matcher[M_TABLES], T_SIZE), rows)
+
+
+@kernel("int64(int64[::1], int64[::1], int64)")
+def locate_thread(matcher, rows, cell):
+    """Tree node of one thread of a configuration, or -1 with the missing edge in ``rows``."""
+    cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
+    return descend(
+        cells,
+        view_i32(rows, R_ROOT),
+        view_i64(rows, R_NODES),
+        view_i64(rows, R_EDGES),
+        rows,
+        record_at(matcher[M_TABLES], T_SIZE)[T_SHIFT],
+        np.int64(cells[cell * CELL + CELL_STATE]),
+        np.int64(cells[cell * CELL + CELL_PARENT]),
+    )
 
 
 @inner
@@ -187,13 +217,14 @@ def fill_one(matcher, rows, bitmask, index):
     words = np.int64(tables[T_WORDS])
     if index < 0 or index >= bitmask.shape[0] or bitmask.shape[1] != words:
         return np.int64(BAD_INDEX)
-    row = find_row(matcher, tables, rows)
-    if row < 0:
-        return row
-    flags = np.int64(view_i32(rows, R_FLAGS)[row])
+    leaf = find_leaf(matcher, tables, rows)
+    if leaf < 0:
+        return leaf
+    nodes = view_i64(rows, R_NODES)
+    flags = np.int64(nodes[NODE * leaf + NODE_FLAGS])
     if flags & VACANT:
         return np.int64(NEED_LOCK)
-    source = ints_at(view_i64(rows, R_ADDRESSES)[row], words)
+    source = ints_at(nodes[NODE * leaf + NODE_ADDRESS], words)
     target = bitmask[index]
     for i in range(words):
         target[i] = source[i]
@@ -206,13 +237,13 @@ def fill_bitmask(matcher, rows, bitmask, index):
     return fill_one(matcher, rows, bitmask, index)
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int32[:, ::1], int64[::1], int64[::1])")
-def fill_batch(matchers, row_records, row_sizes, bitmask, indices, statuses):
+@kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64[::1], int64[::1])")
+def fill_batch(matchers, row_records, bitmask, indices, statuses):
     """Copy the row of each matcher (by the addresses of the records) that is known."""
     for i in range(matchers.size):
         statuses[i] = fill_one(
-            record_at(matchers[i], M_TERMINATED + 7),
-            record_at(row_records[i], row_sizes[0]),
+            record_at(matchers[i], M_SIZE),
+            record_at(row_records[i], R_SIZE),
             bitmask,
             indices[i],
         )
@@ -230,13 +261,29 @@ def set_tokens(row, tokens, start, end):
         row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, int64)")
-def grow_tree(tables, arena, rows, node, outcome, state, row_number, parent_row):
-    """Make the root of ``state`` (node < 0) or the child of ``node`` for ``outcome``.
+@inner
+def row_flags(row, size):
+    """FULL if every bit below ``size`` is set, VACANT if none is."""
+    all_set = np.uint32(0xFFFFFFFF)
+    none_set = np.uint32(0)
+    for i in range(size >> 5):
+        all_set &= row[i]
+        none_set |= row[i]
+    rest = np.uint32(0)
+    if size & 31:
+        rest = np.uint32((1 << (size & 31)) - 1)
+        none_set |= row[size >> 5]
+    full = all_set == np.uint32(0xFFFFFFFF) and (rest == 0 or row[size >> 5] == rest)
+    return (FULL if full else 0) | (VACANT if none_set == 0 else 0)
 
-    The row is written to ``row_number``. The new tree node is entered at R_N_NODES with its events,
-    but not linked: the caller does that once everything is in place. Needs the lock.
-    Returns 1 if the row differs from the parent's, 0 if the parent's row serves, or a status.
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64)")
+def grow_tree(tables, arena, rows, node, outcome, row_number, address):
+    """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
+
+    The row is written to ``address``. The new tree node is entered at R_N_NODES with its events, but
+    not linked: the caller does that once everything is in place. Needs the lock.
+    Returns 1 if the new row is in use, 0 if the parent's row serves, or a status.
     """
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
@@ -259,19 +306,19 @@ def grow_tree(tables, arena, rows, node, outcome, state, row_number, parent_row)
     column_offsets = view_i32(tables, T_COLUMN_OFFSETS)
     column_tokens = view_i32(tables, T_COLUMN_TOKENS)
     events = view_i32(rows, R_EVENTS)
-    nodes = view_i32(rows, R_NODES)
+    nodes = view_i64(rows, R_NODES)
     budget = np.int64(tables[T_STEP_BUDGET])
     many = np.int64(tables[T_MANY])
     end_column = np.int64(tables[T_END_COLUMN])
     first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
     words = np.int64(tables[T_WORDS])
-    row = words_at(view_i64(rows, R_ADDRESSES)[row_number], words)
+    row = words_at(address, words)
 
     arena[A_NEEDED] = 0
     arena[A_STEPS] = 0
     new_node = np.int64(rows[R_N_NODES])
     if NODE * (new_node + 1) > nodes.size:
-        arena[A_NEEDED] = R_NODES
+        arena[A_NEEDED] = -R_NODES
         return NEED_SPACE
     flags = np.int64(0)
     changed = np.int64(0)
@@ -286,13 +333,13 @@ def grow_tree(tables, arena, rows, node, outcome, state, row_number, parent_row)
         # Pseudo-columns first, then the whole trie as one item.
         n_items = end_column - first_column + 2
     else:
-        source = words_at(view_i64(rows, R_ADDRESSES)[parent_row], words)
+        source = words_at(nodes[NODE * node + NODE_ADDRESS], words)
         for i in range(words):
             row[i] = source[i]
-        depth = np.int64(nodes[NODE * node + 1])
-        old_event = np.int64(nodes[NODE * node + 3])
-        old_events = np.int64(nodes[NODE * node + 4])
-        flags = np.int64(nodes[NODE * node + 6])
+        depth = np.int64(nodes[NODE * node + NODE_DEPTH])
+        old_event = np.int64(nodes[NODE * node + NODE_FIRST_EVENT])
+        old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
+        flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & COMPLETE
         n_items = old_events
     base_top = np.int64(arena[A_CAPACITY])
 
@@ -315,7 +362,7 @@ def grow_tree(tables, arena, rows, node, outcome, state, row_number, parent_row)
         arena[A_TOP] = base_top
         count = np.int64(1)
         if node < 0 or outcome >= 0:
-            threads[0] = state if node < 0 else outcome
+            threads[0] = outcome
             threads[1] = -1 - depth
             threads[2] = scratch_cell(cells, arena, UNKNOWN, depth + 1, NIL, NIL)
         else:
@@ -459,95 +506,63 @@ def grow_tree(tables, arena, rows, node, outcome, state, row_number, parent_row)
     # The question of the new node is that of its first event.
     n_events = np.int64(rows[R_N_EVENTS]) - first_event
     at = NODE * new_node
-    nodes[at] = LEAF
-    nodes[at + 1] = 0
-    nodes[at + 2] = 0
+    nodes[at + NODE_KIND] = LEAF
     if n_events > 0:
-        nodes[at] = events[EVENT * first_event + 1]
-        nodes[at + 1] = events[EVENT * first_event + 2]
-        nodes[at + 2] = events[EVENT * first_event + 3]
-    nodes[at + 3] = first_event
-    nodes[at + 4] = n_events
-    nodes[at + 5] = row_number if changed else parent_row
-    nodes[at + 6] = flags
+        nodes[at + NODE_KIND] = events[EVENT * first_event + 1]
+        nodes[at + NODE_DEPTH] = events[EVENT * first_event + 2]
+        nodes[at + NODE_ACTION] = events[EVENT * first_event + 3]
+    else:
+        flags |= row_flags(row, tables[T_VOCAB_SIZE])
+    nodes[at + NODE_FIRST_EVENT] = first_event
+    nodes[at + NODE_EVENTS] = n_events
+    nodes[at + NODE_ROW] = row_number if changed else nodes[NODE * node + NODE_ROW]
+    nodes[at + NODE_ADDRESS] = address if changed else nodes[NODE * node + NODE_ADDRESS]
+    nodes[at + NODE_FLAGS] = flags
     rows[R_N_NODES] = new_node + 1
-    if n_events == 0 and changed:
-        row_flags = flags
-        size = np.int64(tables[T_VOCAB_SIZE])
-        full = True
-        vacant = True
-        for i in range(words):
-            whole_word = np.uint32(0xFFFFFFFF)
-            if 32 * (i + 1) > size:
-                whole_word = np.uint32((1 << (size - 32 * i)) - 1)
-            full = full and row[i] == whole_word
-            vacant = vacant and row[i] == 0
-        if full:
-            row_flags |= FULL
-        if vacant:
-            row_flags |= VACANT
-        view_i32(rows, R_FLAGS)[row_number] = row_flags
     return changed
 
 
 @kernel("int64(int64[::1], int64, int64, int64)")
 def link_node(rows, node, outcome, child):
-    """Publish a tree node: as the root of a state (node < 0: outcome is its index) or as a child."""
+    """Publish a tree node: as the root of a state index (node < 0) or as a child of ``node``."""
     if node < 0:
         view_i32(rows, R_ROOT)[outcome] = child + 1
         return np.int64(0)
-    keys = view_i64(rows, R_EDGE_KEYS)
+    edges = view_i64(rows, R_EDGES)
     key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
-    mask = keys.size - 1
+    mask = edges.size // 2 - 1
     slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
-    while keys[slot] != 0:
+    while edges[2 * slot] != 0:
         slot = (slot + 1) & mask
-    view_i32(rows, R_EDGE_NODES)[slot] = child
-    keys[slot] = key
+    edges[2 * slot + 1] = child
+    edges[2 * slot] = key
+    rows[R_N_EDGES] += 1
     return np.int64(0)
 
 
-@kernel("int64(int64[::1], int64[::1], int64)")
-def join_rows(matcher, rows, row_number):
-    """Write the union of the rows of all threads of a configuration to ``row_number``.
-
-    Returns 0, or NEED_LOCK with the missing edge of one of the threads.
-    """
-    tables = record_at(matcher[M_TABLES], T_SIZE)
-    cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
+@kernel("int64(int64[::1], int64[::1], int32[::1], int64, int64, int64)")
+def join_rows(tables, rows, leaves, count, row_number, address):
+    """Enter a leaf whose row, written to ``address``, is the union of leaves[:count]'s rows."""
     words = np.int64(tables[T_WORDS])
-    addresses = view_i64(rows, R_ADDRESSES)
-    row_flags = view_i32(rows, R_FLAGS)
-    row = words_at(addresses[row_number], words)
-    for i in range(words):
-        row[i] = 0
+    nodes = view_i64(rows, R_NODES)
+    row = words_at(address, words)
     flags = np.int64(0)
-    cell = np.int64(matcher[M_CONFIGURATION])
-    while cell != NIL:
-        at = cell * CELL
-        one = descend(
-            cells,
-            view_i32(rows, R_ROOT),
-            view_i32(rows, R_NODES),
-            view_i64(rows, R_EDGE_KEYS),
-            view_i32(rows, R_EDGE_NODES),
-            rows,
-            tables[T_SHIFT],
-            np.int64(cells[at + CELL_STATE]),
-            np.int64(cells[at + CELL_PARENT]),
-        )
-        if one < 0:
-            return np.int64(NEED_LOCK)
-        source = words_at(addresses[one], words)
-        for i in range(words):
-            row[i] |= source[i]
-        flags |= np.int64(row_flags[one])
-        cell = np.int64(cells[at + CELL_NEXT])
-    vacant = True
-    for i in range(words):
-        vacant = vacant and row[i] == 0
-    flags &= ~VACANT
-    if vacant:
-        flags |= VACANT
-    row_flags[row_number] = flags
-    return np.int64(0)
+    for i in range(count):
+        at = NODE * np.int64(leaves[i])
+        source = words_at(nodes[at + NODE_ADDRESS], words)
+        flags |= np.int64(nodes[at + NODE_FLAGS]) & COMPLETE
+        if i == 0:
+            for word in range(words):
+                row[word] = source[word]
+        else:
+            for word in range(words):
+                row[word] |= source[word]
+    leaf = np.int64(rows[R_N_NODES])
+    at = NODE * leaf
+    nodes[at + NODE_KIND] = LEAF
+    nodes[at + NODE_EVENTS] = 0
+    nodes[at + NODE_ROW] = row_number
+    nodes[at + NODE_ADDRESS] = address
+    nodes[at + NODE_FLAGS] = flags | row_flags(row, tables[T_VOCAB_SIZE])
+    rows[R_N_NODES] = leaf + 1
+    return leaf

@@ -14,6 +14,7 @@ import numpy as np
 from .._jit import inner
 from .cells import insert
 from .layout import (
+    A_EXPAND,
     A_NEEDED,
     A_PENDING,
     A_STEPS,
@@ -60,7 +61,7 @@ def emit(events, rows, arena, place, kind, depth, action, register):
             return
         i -= 1
     if EVENT * (count + 1) > events.size:
-        arena[A_NEEDED] = R_EVENTS
+        arena[A_NEEDED] = -R_EVENTS
         return
     at = EVENT * count
     events[at] = place
@@ -105,7 +106,7 @@ def union(cells, prefix, arena, head, other):
         register = np.int64(cells[at + CELL_REGISTER])
         parent = np.int64(cells[at + CELL_PARENT])
         following = np.int64(cells[at + CELL_NEXT])
-        head = insert(cells, prefix, prefix, arena, head, state, register, parent, False)
+        head = insert(cells, prefix, arena, head, state, register, parent, False)
         arena[A_STEPS] += 1
         cell = following
     return head
@@ -181,7 +182,7 @@ def general_step(
                     arena[A_STEPS] += 1
                     cell = np.int64(cells[at + CELL_NEXT])
             elif action == EXPAND:
-                arena[A_NEEDED] = state
+                arena[A_EXPAND] = state
                 return NEED_EXPANSION
             else:
                 at = 4 * (PROGRAM - action)
@@ -208,9 +209,7 @@ def general_step(
                     if back == 0:
                         head = union(cells, prefix, arena, head, below)
                     else:
-                        head = insert(
-                            cells, prefix, prefix, arena, head, back, register, below, False
-                        )
+                        head = insert(cells, prefix, arena, head, back, register, below, False)
                     pending[4 * i + 2] = head
         elif n_pending > 0:
             least = 0

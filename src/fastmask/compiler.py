@@ -1,0 +1,223 @@
+"""`GrammarCompiler` and `CompiledGrammar`: a grammar meets a vocabulary; who remembers what.
+
+Compiling makes the tables; rows are made when a text first reaches them. A compiler remembers compiled
+grammars by the grammar's digest and drops the least recently used once all of them together, rows
+included, hold more bytes than it was given.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._arrays import I32
+from .errors import GrammarError
+from .grammar.core import Grammar
+from .rows import Arena
+from .tables import Tables
+from .vocabulary import Vocabulary
+
+__all__ = ["CompileStats", "CompiledGrammar", "GrammarCompiler"]
+
+_DEFAULT_LIMIT = 256 << 20
+_ARENA_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CompileStats:
+    """What compiling made.
+
+    Attributes
+    ----------
+    n_rules : int
+        Rules that are called; all others became part of their callers.
+    subset_states, minimal_states : int
+        Automaton states after the subset construction and after minimisation, the dead state not
+        counted.
+    n_byte_classes : int
+    table_bytes : int
+        Bytes of the transition table.
+    seconds : float
+        Time it took.
+    """
+
+    n_rules: int
+    subset_states: int
+    minimal_states: int
+    n_byte_classes: int
+    table_bytes: int
+    seconds: float
+
+
+class CompiledGrammar:
+    """A grammar over a vocabulary, ready to be matched; never changes as far as anyone can see.
+
+    Parameters
+    ----------
+    grammar : Grammar
+    vocabulary : Vocabulary
+    cache_limit_bytes : int
+        Bytes of rows after which all rows are dropped and made anew.
+
+    Attributes
+    ----------
+    stats : CompileStats
+
+    Notes
+    -----
+    Any number of threads may use it.
+    """
+
+    __slots__ = ("_arena", "_limit", "grammar", "stats", "tables", "vocabulary")
+
+    def __init__(
+        self, grammar: Grammar, vocabulary: Vocabulary, cache_limit_bytes: int = _DEFAULT_LIMIT
+    ) -> None:
+        started = time.perf_counter()
+        self.grammar = grammar
+        self.vocabulary = vocabulary
+        self._limit = cache_limit_bytes
+        self.tables = Tables(grammar, vocabulary)
+        self._arena = self._new_arena()
+        self.stats = CompileStats(
+            n_rules=len(self.tables.networks.names),
+            subset_states=self.tables.networks.subset_states,
+            minimal_states=self.tables.networks.minimal_states,
+            n_byte_classes=self.tables.first_token_column,
+            table_bytes=self.tables.table_bytes,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _new_arena(self) -> Arena:
+        return Arena(self.tables, self._limit // (4 * self.tables.words))
+
+    @property
+    def arena(self) -> Arena:
+        """The arena for a text that begins now."""
+        if self._arena.n_cells > _ARENA_CELLS:
+            # Matchers under way keep theirs; what they no longer need goes with them.
+            self._arena = self._new_arena()
+        return self._arena
+
+    @property
+    def memory_size_bytes(self) -> int:
+        """Bytes beyond the vocabulary's own: tables, stack cells, decision trees and rows."""
+        return self.tables.memory_size_bytes + self._arena.memory_size_bytes
+
+    def mask_table(self) -> I32:
+        """The mask of every state, for a regular grammar.
+
+        Returns
+        -------
+        int32[n_states, words]
+            Row ``s`` is the mask in state ``s`` of the minimal automaton, numbered breadth first from
+            the start by ascending byte, the end ids included where the state accepts.
+
+        Raises
+        ------
+        GrammarError
+            The grammar has a stack: it has no table of all its states.
+        """
+        states = self.tables.regular_states()
+        if states is None:
+            raise GrammarError(
+                "only a regular grammar has a table of all its masks; this one needs a stack"
+            )
+        table = np.zeros((len(states), self.tables.words), np.int32)
+        for row, state in zip(table, states, strict=True):
+            row[:] = self._arena.row_of_state(state)
+        return table
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompiledGrammar: {self.stats.n_rules} rules, {self.stats.minimal_states} states over "
+            f"{self.vocabulary.size:,} tokens>"
+        )
+
+
+class GrammarCompiler:
+    """Compiles grammars over one vocabulary and remembers them.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    cache_limit_bytes : int
+        Bytes that remembered grammars may hold together, their rows included.
+
+    Notes
+    -----
+    Any number of threads may compile with it; the same grammar is compiled once.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, cache_limit_bytes: int = _DEFAULT_LIMIT) -> None:
+        self.vocabulary = vocabulary
+        self.cache_limit_bytes = cache_limit_bytes
+        self._lock = threading.Lock()
+        self._compiled: OrderedDict[str, CompiledGrammar] = OrderedDict()
+
+    def compile(self, grammar: Grammar) -> CompiledGrammar:
+        """Compile a grammar, or find it.
+
+        Raises
+        ------
+        GrammarError
+            An atomic token that the vocabulary does not have.
+        UnsatisfiableGrammarError
+            The vocabulary lacks bytes that every text needs.
+        BudgetError
+            The automata would be too large.
+        """
+        with self._lock:
+            found = self._compiled.get(grammar.digest)
+            if found is not None:
+                self._compiled.move_to_end(grammar.digest)
+                return found
+        compiled = CompiledGrammar(grammar, self.vocabulary, self.cache_limit_bytes)
+        with self._lock:
+            compiled = self._compiled.setdefault(grammar.digest, compiled)
+            self._compiled.move_to_end(grammar.digest)
+            self._drop_oldest()
+        return compiled
+
+    def _drop_oldest(self) -> None:
+        sizes = {key: c.memory_size_bytes for key, c in self._compiled.items()}
+        total = sum(sizes.values())
+        while total > self.cache_limit_bytes and len(self._compiled) > 1:
+            key, _ = self._compiled.popitem(last=False)
+            total -= sizes[key]
+
+    def clear_cache(self) -> None:
+        """Forget every compiled grammar; those in use live on."""
+        with self._lock:
+            self._compiled.clear()
+
+    @property
+    def cache_size_bytes(self) -> int:
+        """Bytes that the remembered grammars hold."""
+        with self._lock:
+            return sum(c.memory_size_bytes for c in self._compiled.values())
+
+    def compile_regex(self, pattern: str, dialect: str = "python") -> CompiledGrammar:
+        """Compile `Grammar.from_regex`."""
+        return self.compile(Grammar.from_regex(pattern, dialect))
+
+    def compile_gbnf(self, text: str, root: str = "root") -> CompiledGrammar:
+        """Compile `Grammar.from_gbnf`."""
+        return self.compile(Grammar.from_gbnf(text, root))
+
+    def compile_lark(self, text: str, start: str = "start") -> CompiledGrammar:
+        """Compile `Grammar.from_lark`."""
+        return self.compile(Grammar.from_lark(text, start))
+
+    def compile_choices(self, choices: Sequence[str]) -> CompiledGrammar:
+        """Compile `Grammar.from_choices`."""
+        return self.compile(Grammar.from_choices(choices))
+
+    def compile_json(self) -> CompiledGrammar:
+        """Compile `Grammar.json`."""
+        return self.compile(Grammar.json())

@@ -1,0 +1,414 @@
+"""`GrammarMatcher`: one text on its way through a compiled grammar.
+
+The whole state is one configuration id (see ``kernels.layout``); the history is the ids before each
+step. Rollback and fork copy an integer: a fork shares the frozen history and owns what it appends.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import I32, I64, U8, contiguous
+from .bitmask import bitmask_rows, words_for
+from .compiler import CompiledGrammar
+from .errors import BitmaskError, MatcherError
+from .kernels import layout
+from .kernels.accept import accept_token
+from .kernels.rows import fill_bitmask, locate_leaf
+from .rows import Rows, vacant_row_error
+
+__all__ = ["GrammarMatcher"]
+
+_FIRST_HISTORY = 64
+
+
+_NO_ROWS: I32 = np.zeros((0, 0), np.int32)
+_NO_IDS: I32 = np.zeros(0, np.int32)
+_NO_BYTES: U8 = np.zeros(1, np.uint8)
+
+
+class _Segment(NamedTuple):
+    """Frozen history: configuration ids that matchers share, and what came before them."""
+
+    before: _Segment | None
+    start: int
+    ids: I32
+    length: int
+
+
+class GrammarMatcher:
+    """Follows one text token by token and says which tokens may come next.
+
+    Parameters
+    ----------
+    compiled : CompiledGrammar
+    stop_token_ids : int or sequence of int, optional
+        Ids that end the text, allowed exactly where it may end. Default: the vocabulary's end ids.
+    terminate_without_stop_token : bool
+        Whether the matcher terminates as soon as the text is complete, without a stop token.
+
+    Raises
+    ------
+    MatcherError
+        A stop id out of range.
+
+    Notes
+    -----
+    A matcher belongs to one thread at a time; forks of one may run in several.
+    """
+
+    __slots__ = (
+        "_arena",
+        "_bitmask",
+        "_bitmask_rows",
+        "_frozen",
+        "_history",
+        "_own_stops",
+        "_start",
+        "_stops",
+        "_terminate_early",
+        "_words",
+        "compiled",
+    )
+
+    def __init__(
+        self,
+        compiled: CompiledGrammar,
+        stop_token_ids: int | Sequence[int] | None = None,
+        terminate_without_stop_token: bool = False,
+    ) -> None:
+        self.compiled = compiled
+        self._arena = compiled.arena
+        vocabulary = compiled.vocabulary
+        self._own_stops = stop_token_ids is not None
+        if stop_token_ids is None:
+            self._stops: tuple[int, ...] = vocabulary.eos_token_ids
+        else:
+            ids = [stop_token_ids] if isinstance(stop_token_ids, int) else stop_token_ids
+            self._stops = tuple(sorted({operator.index(i) for i in ids}))
+            outside = [i for i in self._stops if not 0 <= i < vocabulary.size]
+            if outside:
+                raise MatcherError(
+                    f"stop token id {outside[0]} is outside the vocabulary of {vocabulary.size} ids"
+                )
+            self._own_stops = self._stops != vocabulary.eos_token_ids
+        self._terminate_early = terminate_without_stop_token
+        self._bitmask: Any = None
+        self._bitmask_rows: I32 = _NO_ROWS
+        self._words: I64 = np.zeros(layout.M_SIZE, np.int64)
+        self._words[layout.M_TABLES] = compiled.tables.record.address
+        self._words[layout.M_ARENA] = self._arena.record.address
+        self._begin()
+
+    def _begin(self) -> None:
+        self._frozen: _Segment | None = None
+        self._start = 0
+        self._own_history(np.zeros(_FIRST_HISTORY, np.int32))
+        self._words[layout.M_CONFIGURATION] = self._arena.root
+        self._words[layout.M_TERMINATED] = 0
+        self._words[layout.M_LENGTH] = 0
+        if self._terminate_early and self.is_completed():
+            self._words[layout.M_TERMINATED] = 1
+
+    def _own_history(self, ids: I32) -> None:
+        self._history = ids
+        self._words[layout.M_HISTORY] = ids.__array_interface__["data"][0]
+        self._words[layout.M_HISTORY + 1] = ids.size
+
+    # --- masks -----------------------------------------------------------------------------------
+
+    def fill_next_token_bitmask(self, bitmask: Any, index: int = 0) -> bool:
+        """Write the mask of the next token into one row of ``bitmask``.
+
+        Parameters
+        ----------
+        bitmask : int32[rows, words] or int32[words]
+            NumPy array or CPU torch tensor, C-contiguous; ``words`` is ceil(vocabulary size / 32).
+        index : int
+            The row to write. The whole row is written, its bits past the vocabulary are 0.
+
+        Returns
+        -------
+        bool
+            Whether the mask has to be applied: False if every token is allowed.
+
+        Raises
+        ------
+        BitmaskError
+            A bitmask of another dtype, shape or layout, or no such row.
+        BudgetError
+            The grammar is too ambiguous here.
+        MatcherError
+            The vocabulary lacks the bytes to go on.
+        """
+        if bitmask is not self._bitmask:
+            self._bitmask_rows = bitmask_rows(bitmask, writable=True)
+            self._bitmask = bitmask
+        if not self._own_stops:
+            status = fill_bitmask(self._words, self._arena.rows.words, self._bitmask_rows, index)
+            if status >= 0:
+                return bool(status)
+        return self._fill(self._bitmask_rows, index)
+
+    def _fill(self, rows: I32, index: int) -> bool:
+        words = words_for(self.compiled.vocabulary.size)
+        if rows.shape[1] != words:
+            raise BitmaskError(
+                f"the bitmask has {rows.shape[1]} words a row, but a vocabulary of "
+                f"{self.compiled.vocabulary.size} ids needs {words}"
+            )
+        if not 0 <= index < rows.shape[0]:
+            raise BitmaskError(f"row {index} of a bitmask with {rows.shape[0]} rows")
+        row, flags = self._row()
+        rows[index] = row
+        return not flags & layout.FULL
+
+    def _row(self) -> tuple[I32, int]:
+        """The present row and its flags."""
+        if self._words[layout.M_TERMINATED]:
+            return self._stop_row(), 0
+        generation, leaf = self._leaf()
+        flags = generation.flags(leaf)
+        row = generation.view(leaf)
+        if self._own_stops and flags & layout.COMPLETE:
+            row = row.copy()
+            _set_bits(row, self.compiled.vocabulary.eos_token_ids, False)
+            _set_bits(row, self._stops, True)
+            row.flags.writeable = False
+            flags &= ~layout.FULL
+        if flags & layout.VACANT and not (self._own_stops and flags & layout.COMPLETE):
+            raise vacant_row_error(self._place())
+        return row, flags
+
+    def _leaf(self) -> tuple[Rows, int]:
+        rows = self._arena.rows
+        leaf = locate_leaf(self._words, rows.words)
+        return (rows, leaf) if leaf >= 0 else self._arena.leaf(self._words)
+
+    def _stop_row(self) -> I32:
+        row: I32 = np.zeros(words_for(self.compiled.vocabulary.size), np.int32)
+        _set_bits(row, self._stops, True)
+        row.flags.writeable = False
+        return row
+
+    def _place(self) -> str:
+        steps = self._start + int(self._words[layout.M_LENGTH])
+        return f"after {steps} steps"
+
+    def next_token_bitmask(self) -> I32:
+        """The mask of the next token as a read-only int32[words] row, without a copy.
+
+        The row stays valid and unchanged for as long as it is held.
+        """
+        if not self._own_stops and not self._words[layout.M_TERMINATED]:
+            rows = self._arena.rows
+            leaf = locate_leaf(self._words, rows.words)
+            view = rows.views.get(leaf)
+            if view is not None:
+                return view
+        return self._row()[0]
+
+    def allowed_token_ids(self) -> I32:
+        """The allowed token ids, int32, ascending."""
+        row = self.next_token_bitmask()
+        bits = np.unpackbits(row.view(np.uint8), bitorder="little")
+        return np.flatnonzero(bits[: self.compiled.vocabulary.size]).astype(np.int32)
+
+    def is_token_allowed(self, token_id: int) -> bool:
+        """Whether one token is allowed; no mask is computed."""
+        if not self.accept_token(token_id):
+            return False
+        self.rollback(1)
+        return True
+
+    def filter_tokens(self, token_ids: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Which of these tokens are allowed, bool[n]; no mask is computed (PICARD, Scholak 2021)."""
+        ids = np.asarray(token_ids).ravel().tolist()
+        return np.fromiter((self.is_token_allowed(i) for i in ids), np.bool_, len(ids))
+
+    # --- steps -----------------------------------------------------------------------------------
+
+    def accept_token(self, token_id: int) -> bool:
+        """Advance by one token.
+
+        Returns
+        -------
+        bool
+            False, and nothing has changed, if the token is refused: not allowed here, out of range,
+            special, padding, or after the end.
+        """
+        status = accept_token(self._words, token_id)
+        if status == layout.NEED_LOCK:
+            return self._accept_slowly(operator.index(token_id))
+        if status and self._terminate_early:
+            self._terminate_if_completed()
+        return bool(status)
+
+    def _accept_slowly(self, token_id: int) -> bool:
+        if self._words[layout.M_TERMINATED]:
+            return False
+        if token_id in self._stops:
+            if not self.is_completed():
+                return False
+            self._push(int(self._words[layout.M_CONFIGURATION]))
+            self._words[layout.M_TERMINATED] = 1
+            return True
+        tables = self.compiled.tables
+        kind = int(tables.token_kind[token_id])
+        if kind == layout.TEXT:
+            start, end = tables.token_span(token_id)
+            return self._step(tables.token_bytes[start:end])
+        return kind >= 0 and self._step(_NO_BYTES, kind)
+
+    def _step(self, data: U8, column: int = -1) -> bool:
+        """One step over bytes or over a pseudo-column."""
+        before = int(self._words[layout.M_CONFIGURATION])
+        with self._arena.lock:
+            lives, result = self._arena.advance(self._words, before, data, data.size, column)
+        if lives:
+            self._push(result)
+            if self._terminate_early:
+                self._terminate_if_completed()
+        return lives
+
+    def _push(self, configuration: int) -> None:
+        length = int(self._words[layout.M_LENGTH])
+        if length >= self._history.size:
+            ids = np.zeros(max(_FIRST_HISTORY, 2 * self._history.size), np.int32)
+            ids[:length] = self._history
+            self._own_history(ids)
+        self._history[length] = self._words[layout.M_CONFIGURATION]
+        self._words[layout.M_LENGTH] = length + 1
+        self._words[layout.M_CONFIGURATION] = configuration
+
+    def _terminate_if_completed(self) -> None:
+        if self.is_completed():
+            self._words[layout.M_TERMINATED] = 1
+
+    def accept_tokens(self, token_ids: Iterable[int]) -> int:
+        """Advance by tokens up to the first refused one; returns how many were accepted."""
+        n = 0
+        for token_id in token_ids:
+            if not self.accept_token(token_id):
+                break
+            n += 1
+        return n
+
+    def accept_bytes(self, data: bytes | bytearray | memoryview | str) -> bool:
+        """Advance by bytes (a str as UTF-8) in one step, or not at all."""
+        if self._words[layout.M_TERMINATED]:
+            return False
+        raw = data.encode() if isinstance(data, str) else bytes(data)
+        return self._step(contiguous(np.frombuffer(raw, np.uint8), np.uint8))
+
+    def rollback(self, n: int = 1) -> None:
+        """Take back the last ``n`` steps.
+
+        Raises
+        ------
+        MatcherError
+            There are fewer; nothing changes.
+        """
+        words = self._words
+        length = int(words[layout.M_LENGTH])
+        if n < 0 or n > self._start + length:
+            raise MatcherError(f"cannot take back {n} of {self._start + length} steps")
+        if n == 0:
+            return
+        target = self._start + length - n
+        if target < self._start:
+            segment = self._frozen
+            while segment is not None and target < segment.start:
+                segment = segment.before
+            assert segment is not None
+            words[layout.M_CONFIGURATION] = segment.ids[target - segment.start]
+            self._frozen = segment._replace(length=target - segment.start)
+            self._start = target
+            self._own_history(_NO_IDS)
+            words[layout.M_LENGTH] = 0
+        else:
+            words[layout.M_CONFIGURATION] = self._history[length - n]
+            words[layout.M_LENGTH] = length - n
+        words[layout.M_TERMINATED] = 0
+
+    def reset(self) -> None:
+        """Go back to the start and forget the history."""
+        self._arena = self.compiled.arena
+        self._words[layout.M_ARENA] = self._arena.record.address
+        self._begin()
+
+    def fork(self) -> GrammarMatcher:
+        """A matcher in the same state, in constant time; each goes on alone from here."""
+        length = int(self._words[layout.M_LENGTH])
+        if length:
+            self._frozen = _Segment(self._frozen, self._start, self._history, length)
+            self._start += length
+            self._history = _NO_IDS
+            self._words[layout.M_HISTORY + 1] = 0
+            self._words[layout.M_LENGTH] = 0
+        twin = object.__new__(GrammarMatcher)
+        twin.compiled = self.compiled
+        twin._arena = self._arena
+        twin._own_stops = self._own_stops
+        twin._stops = self._stops
+        twin._terminate_early = self._terminate_early
+        twin._bitmask = None
+        twin._bitmask_rows = _NO_ROWS
+        twin._frozen = self._frozen
+        twin._start = self._start
+        twin._history = _NO_IDS
+        twin._words = self._words.copy()
+        twin._words[layout.M_HISTORY + 1] = 0
+        return twin
+
+    # --- where the text stands -------------------------------------------------------------------
+
+    def is_completed(self) -> bool:
+        """Whether the text may end here."""
+        with self._arena.lock:
+            return self._ends(int(self._words[layout.M_CONFIGURATION]))
+
+    def is_terminated(self) -> bool:
+        """Whether a stop token was accepted (or, if so asked, the text is complete)."""
+        return bool(self._words[layout.M_TERMINATED])
+
+    def open_rules(self) -> list[str]:
+        """Names of the rules that are open, outermost first."""
+        return self._arena.open_rules(int(self._words[layout.M_CONFIGURATION]))
+
+    def find_jump_forward_bytes(self) -> bytes:
+        """The bytes that must come next, whatever the model wants; empty where there is a choice."""
+        if self._words[layout.M_TERMINATED]:
+            return b""
+        forced = bytearray()
+        configuration = int(self._words[layout.M_CONFIGURATION])
+        with self._arena.lock:
+            while not self._ends(configuration):
+                allowed = np.flatnonzero(self._arena.allowed_bytes(self._words, configuration))
+                if allowed.size != 1:
+                    break
+                data = allowed.astype(np.uint8)
+                forced.append(int(data[0]))
+                configuration = self._arena.advance(self._words, configuration, data, 1)[1]
+        return bytes(forced)
+
+    def _ends(self, configuration: int) -> bool:
+        """Whether a text may end in a configuration. Takes no lock."""
+        column = self.compiled.tables.end_column
+        return self._arena.advance(self._words, configuration, column=column)[0]
+
+
+def _set_bits(row: I32, token_ids: Iterable[int], value: bool) -> None:
+    """Set or clear single bits of a row."""
+    words = row.view(np.uint32)
+    for token_id in token_ids:
+        bit = np.uint32(1 << (token_id & 31))
+        if value:
+            words[token_id >> 5] |= bit
+        else:
+            words[token_id >> 5] &= ~bit

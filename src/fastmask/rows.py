@@ -1,0 +1,391 @@
+"""Rows of a compiled grammar: the arena of stack cells, and the decision trees that end in rows.
+
+An `Arena` holds what all matchers of a compiled grammar share and change: interned cells, scratch for
+kernels, and the current generation of `Rows`. Its lock is taken to intern, to walk and to grow; looking
+up what is known takes none. `Rows` never move or shrink: growing and clearing make a new generation,
+and whoever reads the old one keeps it alive. Row blocks are never rewritten and never reused.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import I32, I64, U8, AddressRecord, grown
+from .errors import BudgetError, MatcherError
+from .kernels import layout
+from .kernels.accept import advance, next_bytes
+from .kernels.cells import intern_state, rehash_cells
+from .kernels.rows import grow_tree, join_rows, link_node, locate_thread
+from .tables import Tables
+
+__all__ = ["Arena", "Rows"]
+
+_NO_BYTES: U8 = np.zeros(1, np.uint8)
+_SCRATCH_LIMIT = 1 << 22
+
+
+class Rows:
+    """One generation of decision trees and rows.
+
+    Parameters
+    ----------
+    tables : Tables
+    n_cells : int
+        Configurations that can be remembered.
+    n_nodes : int
+        Tree nodes that can be held.
+    """
+
+    __slots__ = ("blocks", "free", "n_rows", "record", "row_bytes", "sizes", "views", "words")
+
+    def __init__(self, tables: Tables, n_cells: int, n_nodes: int) -> None:
+        self.sizes = (n_cells, n_nodes)
+        self.row_bytes = 4 * tables.words
+        self.blocks: list[I32] = []
+        self.free = 0  # rows left in the last block
+        self.n_rows = 0
+        self.views: dict[int, I32] = {}  # rows handed out, by leaf
+        self.record = AddressRecord(layout.R_SIZE)
+        self.words = self.record.words
+        self.record.bind(layout.R_ROW_OF, np.zeros(n_cells, np.int32))
+        self.record.bind(layout.R_ROOT, np.zeros(tables.n_states, np.int32))
+        self.record.bind(layout.R_NODES, np.zeros(layout.NODE * n_nodes, np.int64))
+        edges = 1 << (2 * n_nodes - 1).bit_length()
+        self.record.bind(layout.R_EDGES, np.zeros(2 * edges, np.int64))
+        self.record.bind(layout.R_EVENTS, np.zeros(layout.EVENT * 4 * n_nodes, np.int32))
+
+    def enlarged(self, tables: Tables, n_cells: int, n_nodes: int, n_events: int) -> Rows:
+        """A new generation with the same contents and more room."""
+        words = self.words
+        rows = Rows(tables, n_cells, n_nodes)
+        rows.record.bind(layout.R_EVENTS, np.zeros(n_events, np.int32))
+        for slot in (layout.R_ROW_OF, layout.R_ROOT, layout.R_NODES, layout.R_EVENTS):
+            old = self.record.bound(slot)
+            rows.record.bound(slot)[: old.size] = old
+        for scalar in (layout.R_N_NODES, layout.R_N_EVENTS):
+            rows.words[scalar] = words[scalar]
+        edges = self.record.bound(layout.R_EDGES).reshape(-1, 2)
+        for key, child in edges[edges[:, 0] != 0].tolist():
+            node, outcome = (key >> 32) - 1, key & 0xFFFFFFFF
+            link_node(rows.words, node, outcome, child)
+        rows.blocks, rows.free, rows.n_rows = self.blocks, self.free, self.n_rows
+        return rows
+
+    def next_row(self) -> int:
+        """Address of a free row, which stays free until `take`."""
+        if not self.free:
+            # Small first, since many grammars need few rows; touched now, not under a token's clock.
+            self.free = min(64, max(8, self.n_rows))
+            block = np.empty((self.free, self.row_bytes // 4), np.int32)
+            block.fill(0)
+            self.blocks.append(block)
+        block = self.blocks[-1]
+        start: int = block.__array_interface__["data"][0]
+        return start + (len(block) - self.free) * self.row_bytes
+
+    def take(self) -> None:
+        """The row given by `next_row` is in use now."""
+        self.free -= 1
+        self.n_rows += 1
+
+    def view(self, leaf: int) -> I32:
+        """The row of a leaf, int32[words], read-only."""
+        if leaf in self.views:
+            return self.views[leaf]
+        number = int(self.record.bound(layout.R_NODES)[layout.NODE * leaf + layout.NODE_ROW])
+        for block in self.blocks:
+            if number < len(block):
+                row = block[number]
+                row.flags.writeable = False
+                self.views[leaf] = row
+                return row
+            number -= len(block)
+        raise AssertionError("a leaf's row lies in a block")
+
+    def flags(self, leaf: int) -> int:
+        """COMPLETE, FULL and VACANT of a leaf's row."""
+        return int(self.record.bound(layout.R_NODES)[layout.NODE * leaf + layout.NODE_FLAGS])
+
+    @property
+    def memory_size_bytes(self) -> int:
+        """Bytes held by rows and trees."""
+        arrays = (
+            self.record.bound(slot)
+            for slot in (
+                layout.R_ROW_OF,
+                layout.R_ROOT,
+                layout.R_NODES,
+                layout.R_EDGES,
+                layout.R_EVENTS,
+            )
+        )
+        return sum(a.nbytes for a in arrays) + sum(b.nbytes for b in self.blocks)
+
+
+class Arena:
+    """What the matchers of one compiled grammar share and change.
+
+    Parameters
+    ----------
+    tables : Tables
+    row_limit : int
+        Rows after which all are dropped and made anew (at least 64).
+    """
+
+    __slots__ = ("clears", "lock", "record", "root", "row_limit", "rows", "tables")
+
+    def __init__(self, tables: Tables, row_limit: int) -> None:
+        self.tables = tables
+        self.row_limit = max(64, row_limit)
+        self.lock = threading.Lock()
+        self.clears = 0
+        self.record = AddressRecord(layout.A_SIZE)
+        words = self.record.words
+        words[layout.A_COUNT] = layout.FIRST_CELL
+        words[layout.A_CAPACITY] = 512
+        words[layout.A_SCRATCH] = 256
+        for slot, size in (
+            (layout.A_THREADS, layout.THREAD * 64),
+            (layout.A_WORK, layout.WORK * 128),
+            (layout.A_PENDING, 4 * 32),
+            (layout.A_PREFIX, 64),
+            (layout.A_STATE, tables.longest + 2),
+            (layout.A_FRAME, tables.longest + 2),
+            (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
+        ):
+            self.record.bind(slot, np.zeros(size, np.int32))
+        self._make_cells()
+        cells = self.record.bound(layout.A_CELLS)
+        cells[layout.CELL * layout.BOTTOM] = tables.final_state
+        self.rows = Rows(tables, 512, 128)
+        self.root = self._intern_start()
+
+    def _make_cells(self) -> None:
+        """A cell buffer for the present capacity and scratch, with its hash table filled."""
+        words = self.record.words
+        capacity, scratch = int(words[layout.A_CAPACITY]), int(words[layout.A_SCRATCH])
+        table = 1 << (2 * capacity - 1).bit_length()
+        offset = layout.CELL * (capacity + scratch)
+        cells = np.zeros(offset + table, np.int32)
+        used = layout.CELL * int(words[layout.A_COUNT])
+        if words[layout.A_CELLS]:
+            cells[:used] = self.record.bound(layout.A_CELLS)[:used]
+        cells[layout.HASH_OFFSET] = offset
+        cells[layout.HASH_MASK] = table - 1
+        self.record.bind(layout.A_FORWARD, np.zeros(scratch, np.int32))
+        self.record.bind(layout.A_CELLS, cells)
+        rehash_cells(words)
+
+    def _intern_start(self) -> int:
+        """Configuration before any text."""
+        return int(intern_state(self.record.words, self.tables.start_state))
+
+    def _make_room(self) -> None:
+        """Double the buffer that a kernel found too small."""
+        words = self.record.words
+        needed = int(words[layout.A_NEEDED])
+        if needed < 0:
+            self._enlarge_rows()
+            return
+        if needed in (layout.A_COUNT, layout.A_SCRATCH):
+            slot = layout.A_CAPACITY if needed == layout.A_COUNT else layout.A_SCRATCH
+            if needed == layout.A_SCRATCH and words[slot] >= _SCRATCH_LIMIT:
+                raise BudgetError("stack cells in one call", _SCRATCH_LIMIT, _AMBIGUOUS)
+            words[slot] *= 2
+            self._make_cells()
+            return
+        old = self.record.bound(needed)
+        if old.size >= _SCRATCH_LIMIT:
+            raise BudgetError("threads in one call", _SCRATCH_LIMIT, _AMBIGUOUS)
+        self.record.bind(needed, grown(old, 2 * old.size))
+
+    def advance(
+        self,
+        matcher: I64,
+        configuration: int,
+        data: U8 = _NO_BYTES,
+        length: int = 0,
+        column: int = -1,
+    ) -> tuple[bool, int]:
+        """Step a configuration over ``data[:length]``, or over one pseudo-column. Takes no lock.
+
+        Returns whether it lives, and the new configuration or the bytes read before it died.
+        """
+        while True:
+            status = advance(matcher, self.rows.words, configuration, data, length, column)
+            if status >= 0:
+                return bool(status), int(self.record.words[layout.A_RESULT])
+            self._resolve(status)
+
+    def allowed_bytes(self, matcher: I64, configuration: int) -> npt.NDArray[np.bool_]:
+        """Which bytes may come next, bool[256]. Takes no lock."""
+        allowed = np.zeros(256, np.uint8)
+        while True:
+            status = next_bytes(matcher, self.rows.words, configuration, allowed)
+            if status >= 0:
+                return allowed != 0
+            self._resolve(status)
+
+    def open_rules(self, configuration: int) -> list[str]:
+        """Rules of the first thread's frames, outermost first."""
+        cells = self.record.bound(layout.A_CELLS)
+        names = []
+        cell = configuration
+        while cell:
+            name = self.tables.rule_of(int(cells[layout.CELL * cell + layout.CELL_STATE]))
+            if name:
+                names.append(name)
+            cell = int(cells[layout.CELL * cell + layout.CELL_PARENT])
+        return names[::-1]
+
+    def _resolve(self, status: int) -> None:
+        if status == layout.NEED_SPACE:
+            self._make_room()
+        elif status == layout.OVER_BUDGET:
+            raise BudgetError("item steps in one call", self.tables.step_budget, _AMBIGUOUS)
+        else:
+            raise AssertionError(f"kernel status {status}")
+
+    @property
+    def n_cells(self) -> int:
+        """Interned stack cells."""
+        return int(self.record.words[layout.A_COUNT])
+
+    # --- rows ------------------------------------------------------------------------------------
+
+    def leaf(self, matcher: I64) -> tuple[Rows, int]:
+        """The leaf of a matcher's configuration, made if missing, and its generation of rows."""
+        with self.lock:
+            configuration = int(matcher[layout.M_CONFIGURATION])
+            if configuration >= self.rows.sizes[0]:
+                self._enlarge_rows()
+            row_of = self.rows.record.bound(layout.R_ROW_OF)
+            leaf = int(row_of[configuration]) - 1
+            if leaf < 0:
+                leaf = self._make_leaf(matcher, configuration)
+                self.rows.record.bound(layout.R_ROW_OF)[configuration] = leaf + 1
+            return self.rows, leaf
+
+    def row_of_state(self, state: int) -> I32:
+        """The row of a text that is in ``state`` of the root rule, with nothing below it."""
+        matcher = np.zeros(layout.M_SIZE, np.int64)
+        matcher[layout.M_TABLES] = self.tables.record.address
+        matcher[layout.M_ARENA] = self.record.address
+        with self.lock:
+            while True:
+                cell = intern_state(self.record.words, state)
+                if cell > 0:
+                    break
+                self._make_room()
+        matcher[layout.M_CONFIGURATION] = cell
+        rows, leaf = self.leaf(matcher)
+        return rows.view(leaf)
+
+    def _make_leaf(self, matcher: I64, configuration: int) -> int:
+        if self.rows.n_rows >= self.row_limit:
+            self._clear_rows()
+        while True:
+            rows = self.rows
+            cells = self.record.bound(layout.A_CELLS)
+            leaves: list[int] = []
+            cell = configuration
+            while cell:
+                leaves.append(self._thread_leaf(matcher, cell))
+                cell = int(cells[layout.CELL * cell + layout.CELL_NEXT])
+            if self.rows is not rows:
+                continue  # a new generation numbers its nodes alike, but a cleared one does not
+            if len(leaves) == 1:
+                return leaves[0]
+            if rows.words[layout.R_N_NODES] >= rows.sizes[1]:
+                self._enlarge_rows()
+                continue
+            leaf = join_rows(
+                self.tables.record.words,
+                rows.words,
+                np.array(leaves, np.int32),
+                len(leaves),
+                rows.n_rows,
+                rows.next_row(),
+            )
+            rows.take()
+            return int(leaf)
+
+    def _thread_leaf(self, matcher: I64, cell: int) -> int:
+        while True:
+            words = self.rows.words
+            leaf = int(locate_thread(matcher, words, cell))
+            if leaf >= 0:
+                return leaf
+            self._grow(int(words[layout.R_MISSING_NODE]), int(words[layout.R_MISSING_OUTCOME]))
+
+    def _grow(self, node: int, outcome: int) -> None:
+        """Make the root of a state (node < 0) or the child of a node for an outcome."""
+        rows = self.rows
+        words = rows.words
+        n_events = words[layout.R_N_EVENTS]
+        status = grow_tree(
+            self.tables.record.words,
+            self.record.words,
+            words,
+            node,
+            outcome,
+            rows.n_rows,
+            rows.next_row(),
+        )
+        if status < 0:
+            words[layout.R_N_EVENTS] = n_events
+            self._resolve(status)
+            return
+        if status:
+            rows.take()
+        child = int(words[layout.R_N_NODES]) - 1
+        key = outcome if node >= 0 else outcome >> self.tables.shift
+        link_node(words, node, key, child)
+
+    def _enlarge_rows(self) -> None:
+        rows = self.rows
+        words = self.record.words
+        n_cells, n_nodes = rows.sizes
+        n_cells = max(n_cells, int(words[layout.A_CAPACITY]))
+        events = rows.record.bound(layout.R_EVENTS)
+        n_events = events.size
+        if words[layout.A_NEEDED] == -layout.R_EVENTS:
+            n_events *= 2
+        if rows.words[layout.R_N_NODES] >= n_nodes:
+            n_nodes *= 2
+            n_events = max(n_events, layout.EVENT * 4 * n_nodes)
+        self.rows = rows.enlarged(self.tables, n_cells, n_nodes, n_events)
+
+    def _clear_rows(self) -> None:
+        self.clears += 1
+        self.rows = Rows(self.tables, *self.rows.sizes)
+
+    @property
+    def memory_size_bytes(self) -> int:
+        """Bytes held by cells, scratch, rows and trees."""
+        slots = (
+            layout.A_CELLS,
+            layout.A_THREADS,
+            layout.A_WORK,
+            layout.A_PENDING,
+            layout.A_PREFIX,
+            layout.A_FORWARD,
+            layout.A_STATE,
+            layout.A_FRAME,
+            layout.A_FRAMES,
+        )
+        return sum(self.record.bound(s).nbytes for s in slots) + self.rows.memory_size_bytes
+
+
+_AMBIGUOUS = "the grammar is too ambiguous here; make its alternatives begin differently"
+
+
+def vacant_row_error(place: str) -> MatcherError:
+    """The error for a row without any bit."""
+    return MatcherError(
+        f"no token of the vocabulary can go on {place}: the grammar asks for bytes that no token "
+        "begins with (see Vocabulary.missing_bytes)"
+    )
