@@ -699,6 +699,7 @@ class Nfa:
         last = start + (copies - 1) * size
         self.epsilon(source, start)
         if maximum is None:
+            self._chain(start, end, size, copies)
             self.epsilon(end + last - start, last)
             return start if minimum == 0 else end + last - start
         if minimum == maximum:
