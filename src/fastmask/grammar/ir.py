@@ -1,4 +1,4 @@
-"""The small grammar IR: rules over characters, bytes, sequences, alternatives, repeats and references.
+"""The small grammar IR: rules over characters, sequences, alternatives, repeats and references.
 
 Every front end ends here and the tables start here. Expressions are immutable values over Unicode
 text; they become UTF-8 bytes only when tables are made (``ByteSet`` is the one exception, for
@@ -7,7 +7,7 @@ grammars that speak of raw bytes).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,6 +40,7 @@ __all__ = [
     "literal",
     "postorder",
     "repeat",
+    "rewritten",
     "sequence",
     "with_children",
 ]
@@ -154,7 +155,7 @@ NOTHING = Alternatives(())
 def character_ranges(
     ranges: Iterable[tuple[int, int]], *, negated: bool = False
 ) -> tuple[tuple[int, int], ...]:
-    """Inclusive code point ranges made sorted, disjoint and free of surrogates, or their complement."""
+    """Inclusive code point ranges, sorted, disjoint, without surrogates, or their complement."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -254,3 +255,32 @@ def postorder(expression: Expression) -> Iterator[Expression]:
             seen.add(id(node))
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(children(node)))
+
+
+def rewritten(
+    expression: Expression, change: Callable[[Expression], Expression | None]
+) -> Expression:
+    """The expression with nodes replaced from the top down, without recursion.
+
+    ``change`` gives a node's replacement, which is not looked into again, or None to go on with its
+    operands. Untouched parts stay the same objects.
+    """
+    made: dict[int, Expression] = {}
+    stack = [(expression, False)]
+    while stack:
+        node, expanded = stack.pop()
+        if id(node) in made:
+            continue
+        if not expanded:
+            replacement = change(node)
+            if replacement is not None:
+                made[id(node)] = replacement
+                continue
+            stack.append((node, True))
+            stack.extend((part, False) for part in children(node))
+            continue
+        parts = children(node)
+        changed = tuple(made[id(part)] for part in parts)
+        same = all(new is old for new, old in zip(changed, parts, strict=True))
+        made[id(node)] = node if same else with_children(node, changed)
+    return made[id(expression)]

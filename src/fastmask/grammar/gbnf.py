@@ -1,0 +1,483 @@
+"""GBNF: llama.cpp's grammar files and XGrammar's EBNF, read by one parser.
+
+XGrammar's syntax nearly contains llama.cpp's, so the parser reads the union of both. Line breaks
+mean nothing except that a rule's name starts a line. Where the dialects disagree, llama.cpp's
+meaning holds (``\\xHH`` has exactly two digits, ``.`` outside a defined name is any character), but
+a line break in a literal or class, and a second definition of a rule, are errors as in XGrammar.
+
+Read besides: ``'...'`` literals, ``<[1,3-8]>`` and ``<[^1]>`` for sets of token ids, ``<[*]>`` for
+any token, ``<[name]>`` for a token whose name has no angle brackets, and the macros ``Token``,
+``ExcludeToken``, ``Regex`` and ``Byte((low, high), ...)``, one raw byte. Lookahead assertions, rule
+options and the dispatch macros are refused by name.
+
+One pass over the text with an explicit stack of groups: linear time, any nesting.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, NoReturn, TypeAlias
+
+from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from .ir import (
+    ANY_CHARACTER,
+    LAST_CODE_POINT,
+    ByteSet,
+    Expression,
+    Intersection,
+    Literal,
+    Reference,
+    Repeat,
+    Tokens,
+    alternatives,
+    characters,
+    repeat,
+    sequence,
+)
+
+__all__ = ["parse_gbnf"]
+
+Value: TypeAlias = str | int | tuple[int, ...]
+
+_NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+_SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\r\n]*+)*+")
+_REFERENCE = re.compile(_NAME)
+_HEADER = re.compile(rf"({_NAME})[ \t]*(\[[^\]\r\n]*\])?{_SPACE.pattern}::=")
+_DEFINED = re.compile(rf"(?:^|[\r\n])[ \t]*{_HEADER.pattern}")
+_COUNTS = re.compile(r"\{\s*([0-9]{1,15})\s*(?:(,)\s*([0-9]{1,15}|-1)?\s*)?\}")
+_ID_RANGE = r"[0-9]+\s*(?:-\s*[0-9]+\s*)?"
+_TOKEN_IDS = re.compile(rf"(\^?)\s*({_ID_RANGE}(?:,\s*{_ID_RANGE})*)")
+_INTEGER = re.compile(r"0x[0-9A-Fa-f]{1,8}|[0-9]{1,15}")
+_ARGUMENT_NAME = re.compile(r"([A-Za-z_]+)\s*=")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_CONTROL_ESCAPES = {
+    "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "0": "\0",
+    "e": "\x1b",
+}  # fmt: skip
+_HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
+_SELF_ESCAPES = frozenset("\"'\\/?^$.*+()[]{}|-")
+
+_QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_MACROS = {"Token", "ExcludeToken", "Regex", "Byte"}
+_REFUSED_MACROS = {
+    "TagDispatch": "write the free text and the tags as rules",
+    "TokenTagDispatch": "write the free tokens and the tags as rules",
+    "Substring": "write the chunks as optional tails, one rule a chunk",
+}
+_MOST_TOKEN_IDS = 1_000_000
+_LAST_BYTE = 0xFF
+_JSON_STRING_CHARACTER = characters([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)], negated=True)
+
+
+def parse_gbnf(text: str, root: str = "root") -> dict[str, Expression]:
+    """The rules of a GBNF grammar by name.
+
+    Parameters
+    ----------
+    text : str
+        The grammar, in llama.cpp's or XGrammar's dialect.
+    root : str
+        The rule that a whole text must match.
+
+    Raises
+    ------
+    GrammarSyntaxError
+        Where the text is not well formed, uses an undefined rule or defines one twice.
+    UnsupportedFeatureError
+        A construct of XGrammar that is no part of a context-free grammar.
+    GrammarError
+        There is no rule ``root``.
+    """
+    rules = _Parser(text).rules()
+    if root not in rules:
+        known = ", ".join(rules) if rules else "none"
+        raise GrammarError(f"the grammar has no rule {root!r}; its rules are: {known}")
+    return rules
+
+
+class _Group(NamedTuple):
+    """An open group: its place, its finished alternatives, the items of the one being read."""
+
+    position: int
+    options: list[Expression]
+    items: list[Expression]
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.defined = {match[1] for match in _DEFINED.finditer(text)}
+        surrogate = _SURROGATE.search(text)
+        if surrogate is not None:
+            self.fail("half of a surrogate pair is no character", surrogate.start())
+
+    def rules(self) -> dict[str, Expression]:
+        rules: dict[str, Expression] = {}
+        self.skip_space()
+        while self.position < len(self.text):
+            start = self.position
+            name = self.header()
+            if name in rules:
+                self.fail(f"rule {name!r} is defined twice", start)
+            rules[name] = self.body(name)
+        return rules
+
+    # --- rules and groups
+
+    def header(self) -> str:
+        match = _HEADER.match(self.text, self.position)
+        if match is None:
+            reference = _REFERENCE.match(self.text, self.position)
+            if reference is not None:
+                self.fail("expected '::=' after the rule's name", reference.end())
+            self.fail("expected a rule, 'name ::= ...'", self.position)
+        line_start = self.text.rfind("\n", 0, self.position) + 1
+        line_start = max(line_start, self.text.rfind("\r", line_start, self.position) + 1)
+        if self.text[line_start : self.position].strip():
+            self.fail("a rule must start on a line of its own", self.position)
+        if match[2] is not None:
+            raise UnsupportedFeatureError(
+                f"rule options {match[2]}",
+                "they say something about decoding, not about which texts match",
+                text=self.text,
+                position=match.start(2),
+            )
+        self.position = match.end()
+        return match[1]
+
+    def body(self, name: str) -> Expression:
+        groups = [_Group(self.position, [], [])]
+        while True:
+            self.skip_space()
+            text, position = self.text, self.position
+            if position == len(text) or _HEADER.match(text, position):
+                if len(groups) > 1:
+                    self.fail("this group is never closed", groups[-1].position)
+                return _finished(groups.pop())
+            symbol = text[position]
+            items = groups[-1].items
+            if symbol == "(":
+                self.refuse_lookahead(position)
+                groups.append(_Group(position, [], []))
+                self.position += 1
+            elif symbol == "|":
+                groups[-1].options.append(sequence(items))
+                items.clear()
+                self.position += 1
+            elif symbol == ")":
+                if len(groups) == 1:
+                    self.fail(f"this closes no group of rule {name!r}", position)
+                group = groups.pop()
+                groups[-1].items.append(_finished(group))
+                self.position += 1
+            elif symbol in "*+?{":
+                if not items:
+                    self.fail(f"there is nothing here for {symbol!r} to repeat", position)
+                items[-1] = repeat(items[-1], *self.counts(symbol))
+            else:
+                items.extend(self.item(symbol))
+
+    def counts(self, symbol: str) -> tuple[int, int | None]:
+        if symbol in _QUANTIFIERS:
+            self.position += 1
+            return _QUANTIFIERS[symbol]
+        match = _COUNTS.match(self.text, self.position)
+        if match is None:
+            self.fail("expected {m}, {m,} or {m,n} with numbers below 10^15", self.position)
+        low = int(match[1])
+        high: int | None = low
+        if match[2] is not None:
+            high = None if match[3] in (None, "-1") else int(match[3])
+        if high is not None and high < low:
+            self.fail(f"{low} to {high} times is an empty range", self.position)
+        self.position = match.end()
+        return low, high
+
+    # --- elements
+
+    def item(self, symbol: str) -> list[Expression]:
+        """One element; several where ``name.name`` is a rule, any character, and a rule."""
+        if symbol in "\"'":
+            return [Literal(self.string().encode())]
+        if symbol == "[":
+            return [self.character_class()]
+        if symbol == ".":
+            self.position += 1
+            return [ANY_CHARACTER]
+        if symbol in "<!":
+            return [self.token_item()]
+        match = _REFERENCE.match(self.text, self.position)
+        if match is None:
+            self.fail(f"{symbol!r} starts no element of a grammar", self.position)
+        name = match[0] if match[0] in self.defined else match[0].split(".", 1)[0]
+        if name not in self.defined:
+            self.refuse_macro(name)
+            if name in _MACROS and self.text[match.end() :].lstrip(" \t").startswith("("):
+                return [self.macro(name)]
+            self.fail(f"rule {name!r} is not defined", self.position)
+        self.position += len(name)
+        return [Reference(name)]
+
+    def string(self) -> str:
+        start = self.position
+        quote = self.text[start]
+        plain = re.compile(rf"[^\\\r\n{quote}]+")
+        parts: list[str] = []
+        self.position += 1
+        while True:
+            match = plain.match(self.text, self.position)
+            if match is not None:
+                parts.append(match[0])
+                self.position = match.end()
+            symbol = self.text[self.position : self.position + 1]
+            if symbol == quote:
+                self.position += 1
+                return "".join(parts)
+            if symbol != "\\":
+                what = "a line break in a literal is written \\n" if symbol else "never closed"
+                self.fail(f"this literal has no closing {quote} ({what})", start)
+            parts.append(self.escape())
+
+    def character_class(self) -> Expression:
+        start = self.position
+        self.position += 1
+        negated = self.text.startswith("^", self.position)
+        self.position += negated
+        ranges: list[tuple[int, int]] = []
+        while not self.text.startswith("]", self.position):
+            low_position = self.position
+            low = high = self.class_character(start)
+            following = self.text[self.position : self.position + 2]
+            if following.startswith("-") and following != "-]":
+                self.position += 1
+                high = self.class_character(start)
+                if high < low:
+                    self.fail(f"{low!r}-{high!r} is an empty range", low_position)
+            ranges.append((ord(low), ord(high)))
+        if not ranges and not negated:
+            self.fail("an empty class matches nothing; [^] is any character", start)
+        self.position += 1
+        return characters(ranges, negated=negated)
+
+    def class_character(self, start: int) -> str:
+        symbol = self.text[self.position : self.position + 1]
+        if symbol in ("", "\r", "\n"):
+            what = "a line break in a class is written \\n" if symbol else "never closed"
+            self.fail(f"this class has no closing ] ({what})", start)
+        if symbol == "\\":
+            return self.escape()
+        self.position += 1
+        return symbol
+
+    def escape(self) -> str:
+        start = self.position
+        kind = self.text[start + 1 : start + 2]
+        if kind in _HEX_ESCAPES:
+            width = _HEX_ESCAPES[kind]
+            digits = self.text[start + 2 : start + 2 + width]
+            if not re.fullmatch(rf"[0-9A-Fa-f]{{{width}}}", digits):
+                self.fail(f"\\{kind} takes {width} hexadecimal digits", start)
+            code_point = int(digits, 16)
+            if code_point > LAST_CODE_POINT:
+                self.fail(f"there is no character U+{digits}", start)
+            if 0xD800 <= code_point <= 0xDFFF:
+                self.fail("half of a surrogate pair is no character; \\U takes eight digits", start)
+            self.position += 2 + width
+            return chr(code_point)
+        if kind not in _CONTROL_ESCAPES and kind not in _SELF_ESCAPES:
+            ranges = " (write the ranges, as in [0-9])" if kind and kind in "dDsSwW" else ""
+            self.fail(f"\\{kind} is no escape of GBNF{ranges}", start)
+        self.position += 2
+        return _CONTROL_ESCAPES.get(kind, kind)
+
+    # --- tokens
+
+    def token_item(self) -> Tokens:
+        start = self.position
+        negated = self.text.startswith("!", start)
+        opening = start + negated
+        if not self.text.startswith("<", opening):
+            self.fail("'!' must stand before a token, as in !<[7]> or !<name>", start)
+        if self.text.startswith("<[", opening):
+            end = self.text.find("]>", opening)
+            content = self.text[opening + 2 : end]
+            tokens = self.bracketed_tokens(content, opening)
+            length = len(content) + 4
+        else:
+            end = self.text.find(">", opening)
+            content = self.text[opening : end + 1]
+            tokens = Tokens((content,))
+            length = len(content)
+        if end < 0 or "\n" in content or content in ("", "<>"):
+            self.fail("a token is written <[id]>, <[name]> or <name>", opening)
+        self.position = opening + length
+        result = Tokens(tokens.items, negated != tokens.negated)
+        if not result.items and not result.negated:
+            self.fail("no token is left when all are excluded", start)
+        return result
+
+    def bracketed_tokens(self, content: str, position: int) -> Tokens:
+        if content.strip() == "*":
+            return Tokens((), negated=True)
+        match = _TOKEN_IDS.fullmatch(content.strip())
+        if match is None:
+            return Tokens((content,))
+        ids: set[int] = set()
+        for part in match[2].split(","):
+            low, _, high = part.partition("-")
+            if max(len(low.strip()), len(high.strip())) > 10:
+                self.fail("a token id is below 10^10", position)
+            first, last = int(low), int(high or low)
+            if last < first:
+                self.fail(f"{part.strip()} is an empty range", position)
+            if last - first + len(ids) >= _MOST_TOKEN_IDS:
+                self.fail(f"more than {_MOST_TOKEN_IDS:,} token ids", position)
+            ids.update(range(first, last + 1))
+        return Tokens(tuple(sorted(ids)), negated=bool(match[1]))
+
+    # --- macros
+
+    def macro(self, name: str) -> Expression:
+        start = self.position
+        self.position += len(name)
+        positional, named = self.arguments()
+        if name == "Regex":
+            return self.regex(positional, named, start)
+        if named or not positional:
+            self.fail(f"{name} takes one or more unnamed arguments", start)
+        if name == "Byte":
+            return self.raw_byte(positional, start)
+        items = [value for value in positional if isinstance(value, int | str)]
+        if len(items) < len(positional) or any(isinstance(value, bool) for value in items):
+            self.fail(f"{name} takes token ids and token names", start)
+        ids = sorted({value for value in items if isinstance(value, int)})
+        names = sorted({value for value in items if isinstance(value, str)})
+        return Tokens((*ids, *names), negated=name == "ExcludeToken")
+
+    def raw_byte(self, positional: list[Value], start: int) -> Expression:
+        ranges = []
+        for value in positional:
+            pair = (value, value) if isinstance(value, int) else value
+            if isinstance(value, bool) or not (
+                isinstance(pair, tuple) and len(pair) == 2 and pair[0] <= pair[1]
+            ):
+                self.fail("Byte takes numbers and (low, high) pairs", start)
+            if pair[1] > _LAST_BYTE:
+                self.fail("a byte is at most 255", start)
+            ranges.append(pair)
+        merged: list[tuple[int, int]] = []
+        for low, high in sorted(ranges):
+            if merged and low <= merged[-1][1] + 1:
+                merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+            else:
+                merged.append((low, high))
+        return ByteSet(tuple(merged))
+
+    def regex(self, positional: list[Value], named: dict[str, Value], start: int) -> Expression:
+        flags = named.pop("flags", None)
+        json_string = named.pop("json_string", False)
+        pattern = positional[0] if len(positional) == 1 else None
+        if not isinstance(pattern, str) or named or not isinstance(json_string, bool):
+            self.fail("Regex takes a pattern, json_string=true or false, and flags", start)
+        if flags is not None and not (isinstance(flags, str) and set(flags) <= set("isu")):
+            self.fail("the flags of Regex are i, s and u", start)
+        # In XGrammar '.' is every character unless flags are given, and then only with 's'.
+        switches = "s" if flags is None else flags.replace("u", "")
+        wrapped = f"(?{switches}:{pattern})" if switches else f"(?:{pattern})"
+        from .regex import regex_expression
+
+        try:
+            expression = regex_expression(f"^{wrapped}$", dialect="ecma")
+        except GrammarError as error:
+            message = f"Regex has a pattern that cannot be used ({error})"
+            raise GrammarSyntaxError(message, text=self.text, position=start) from error
+        if json_string:
+            return Intersection((expression, Repeat(_JSON_STRING_CHARACTER, 0, None)))
+        return expression
+
+    def arguments(self) -> tuple[list[Value], dict[str, Value]]:
+        """The arguments of a macro: strings, numbers, booleans and tuples of numbers."""
+        positional: list[Value] = []
+        named: dict[str, Value] = {}
+        self.expect("(", "arguments in parentheses")
+        while not self.at(")"):
+            if positional or named:
+                self.expect(",", "',' or ')' between arguments")
+                self.skip_space()
+            match = _ARGUMENT_NAME.match(self.text, self.position)
+            if match is not None:
+                self.position = match.end()
+                self.skip_space()
+                named[match[1]] = self.value()
+            else:
+                positional.append(self.value())
+        self.expect(")", "')'")
+        return positional, named
+
+    def value(self) -> Value:
+        for word, value in (("true", True), ("false", False)):
+            if self.text.startswith(word, self.position):
+                self.position += len(word)
+                return value
+        if self.at("("):
+            self.position += 1
+            numbers: list[int] = []
+            while not self.at(")"):
+                numbers.append(self.integer())
+                if not self.at(")"):
+                    self.expect(",", "',' or ')' between numbers")
+                    self.skip_space()
+            self.position += 1
+            return tuple(numbers)
+        if self.text[self.position : self.position + 1] in ('"', "'"):
+            return self.string()
+        return self.integer()
+
+    def integer(self) -> int:
+        self.skip_space()
+        match = _INTEGER.match(self.text, self.position)
+        if match is None:
+            self.fail("expected a text in quotes, a number, true, false or a tuple", self.position)
+        self.position = match.end()
+        return int(match[0], 0) if match[0].startswith("0x") else int(match[0])
+
+    # --- small parts
+
+    def skip_space(self) -> None:
+        match = _SPACE.match(self.text, self.position)
+        self.position = match.end() if match is not None else self.position
+
+    def at(self, symbol: str) -> bool:
+        self.skip_space()
+        return self.text.startswith(symbol, self.position)
+
+    def expect(self, symbol: str, what: str) -> None:
+        if not self.at(symbol):
+            self.fail(f"expected {what}", self.position)
+        self.position += len(symbol)
+
+    def refuse_lookahead(self, position: int) -> None:
+        if self.text.startswith("(=", position):
+            raise UnsupportedFeatureError(
+                "a lookahead assertion (= ...)",
+                "a rule says what it matches, not what follows it",
+                text=self.text,
+                position=position,
+            )
+
+    def refuse_macro(self, name: str) -> None:
+        if name in _REFUSED_MACROS:
+            raise UnsupportedFeatureError(
+                f"the macro {name}", _REFUSED_MACROS[name], text=self.text, position=self.position
+            )
+
+    def fail(self, message: str, position: int) -> NoReturn:
+        raise GrammarSyntaxError(message, text=self.text, position=position)
+
+
+def _finished(group: _Group) -> Expression:
+    if not group.options:
+        return sequence(group.items)
+    return alternatives([*group.options, sequence(group.items)])
