@@ -11,7 +11,7 @@ import hashlib
 import importlib.resources
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from .trie import LONGEST_TOKEN, TokenTrie, build_trie
 
 __all__ = ["Vocabulary"]
 
+_SHOWN_ENDS = 4
 _DIGEST_PREFIX = b"fastmask vocabulary 1;"
 
 
@@ -170,8 +171,9 @@ class Vocabulary:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        ends = ", ".join(f"{i} {self.tokens[i]!r}" for i in self.eos_token_ids[:4])
-        more = ", ..." if len(self.eos_token_ids) > 4 else ""
+        shown = self.eos_token_ids[:_SHOWN_ENDS]
+        ends = ", ".join(f"{i} {self.tokens[i].decode(errors='backslashreplace')}" for i in shown)
+        more = ", ..." if len(self.eos_token_ids) > _SHOWN_ENDS else ""
         return (
             f"<Vocabulary: {self.size:,} ids, {int(self.is_text.sum()):,} of them text, "
             f"{len(self.special_token_ids):,} special; ends at {ends}{more}; "
@@ -240,6 +242,130 @@ class Vocabulary:
     def gpt2(cls) -> Vocabulary:
         """The embedded vocabulary of GPT-2: 50,257 tokens, one end token (see ``NOTICE``)."""
         return _gpt2()
+
+    @classmethod
+    def from_huggingface(
+        cls,
+        tokenizer_or_path: Any,
+        *,
+        eos_token_ids: Ids | None = None,
+        special_token_ids: Ids | None = None,
+        vocab_size: int | None = None,
+    ) -> Vocabulary:
+        """The vocabulary of a Hugging Face tokenizer: byte-level BPE, or byte fallback and U+2581.
+
+        Parameters
+        ----------
+        tokenizer_or_path : path, tokenizers.Tokenizer, or a fast tokenizer of transformers
+            A path names a ``tokenizer.json`` or its folder; ``generation_config.json`` and the like
+            beside it tell the end ids, ``config.json`` the width of the logits.
+        eos_token_ids, special_token_ids, vocab_size
+            As for ``Vocabulary``, in place of what the tokenizer says.
+
+        Raises
+        ------
+        VocabularyError
+            No end token; a tokenizer whose tokens are no plain pieces of text, such as WordPiece.
+        FormatError
+            A damaged file.
+        """
+        from .sources.huggingface import read_huggingface
+
+        table = read_huggingface(tokenizer_or_path)
+        return cls._of(table, eos_token_ids, special_token_ids, vocab_size)
+
+    @classmethod
+    def from_tiktoken(
+        cls,
+        encoding_or_path: Any,
+        *,
+        special_tokens: Mapping[str, int] | None = None,
+        eos_token_ids: Ids | None = None,
+        special_token_ids: Ids | None = None,
+        vocab_size: int | None = None,
+    ) -> Vocabulary:
+        """The vocabulary of a tiktoken encoding.
+
+        Parameters
+        ----------
+        encoding_or_path : tiktoken.Encoding, or path of a ``.tiktoken`` file
+        special_tokens : mapping of name to id, optional
+            Special tokens beside the source's: a file has none, they stand in its user's code.
+        eos_token_ids, special_token_ids, vocab_size
+            As for ``Vocabulary``, in place of what the encoding says.
+        """
+        from .sources.tiktoken import read_tiktoken
+
+        table = read_tiktoken(encoding_or_path, special_tokens)
+        return cls._of(table, eos_token_ids, special_token_ids, vocab_size)
+
+    @classmethod
+    def from_sentencepiece(
+        cls,
+        model_or_path: Any,
+        *,
+        eos_token_ids: Ids | None = None,
+        special_token_ids: Ids | None = None,
+        vocab_size: int | None = None,
+    ) -> Vocabulary:
+        """The vocabulary of a SentencePiece model.
+
+        Parameters
+        ----------
+        model_or_path : path, bytes of a model, or sentencepiece.SentencePieceProcessor
+        eos_token_ids, special_token_ids, vocab_size
+            As for ``Vocabulary``, in place of what the model says.
+        """
+        from .sources.sentencepiece import read_sentencepiece
+
+        table = read_sentencepiece(model_or_path)
+        return cls._of(table, eos_token_ids, special_token_ids, vocab_size)
+
+    @classmethod
+    def from_mistral(
+        cls,
+        tokenizer_or_path: Any,
+        *,
+        eos_token_ids: Ids | None = None,
+        special_token_ids: Ids | None = None,
+        vocab_size: int | None = None,
+    ) -> Vocabulary:
+        """The vocabulary of a tokenizer of Mistral's.
+
+        Parameters
+        ----------
+        tokenizer_or_path : path, or a tokenizer of mistral-common
+            A path names a ``tekken.json`` or a SentencePiece model.
+        eos_token_ids, special_token_ids, vocab_size
+            As for ``Vocabulary``, in place of what the tokenizer says.
+        """
+        from .sources.mistral import read_mistral
+
+        table = read_mistral(tokenizer_or_path)
+        return cls._of(table, eos_token_ids, special_token_ids, vocab_size)
+
+    @classmethod
+    def from_gguf(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        eos_token_ids: Ids | None = None,
+        special_token_ids: Ids | None = None,
+        vocab_size: int | None = None,
+    ) -> Vocabulary:
+        """The vocabulary of a model in a GGUF file; the weights are not read.
+
+        Parameters
+        ----------
+        path : path
+        eos_token_ids, special_token_ids, vocab_size
+            As for ``Vocabulary``, in place of what the file says.
+        """
+        from .sources.gguf import read_gguf
+
+        return cls._of(read_gguf(path), eos_token_ids, special_token_ids, vocab_size)
+
+    # Making one
 
     @classmethod
     def _of(

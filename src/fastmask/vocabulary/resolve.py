@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from .._arrays import grown
 from ..errors import VocabularyError
 from .tokens import TokenSequence, TokenTable
 
-__all__ = ["KNOWN_ENDS", "Ids", "is_reserved_name", "resolve"]
+__all__ = ["KNOWN_ENDS", "Ids", "resolve"]
 
 Ids: TypeAlias = int | Iterable[int]
 
@@ -104,11 +103,6 @@ def resolve(
         token_offsets = grown(token_offsets, size + 1)
         token_offsets[n + 1 :] = token_offsets[n]
     return TokenTable(token_bytes, token_offsets, [i for i in special if i < size], ends, size)
-
-
-def is_reserved_name(name: str) -> bool:
-    """Whether an added token is a place holder that no text should produce."""
-    return fnmatchcase(name, "<unused*>") or fnmatchcase(name, "<reserved*>")
 
 
 def _checked_size(vocab_size: int) -> int:

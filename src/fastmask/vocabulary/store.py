@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -28,7 +29,17 @@ __all__ = ["FORMAT_VERSION", "StoredVocabulary", "read_vocabulary", "write_vocab
 FORMAT_VERSION = 1
 
 _TOKEN_ARRAYS = {"bytes": np.uint8, "offsets": np.int32, "special": np.bool_, "eos": np.int32}
-_DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, MemoryError, OSError)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ValueError,
+    LookupError,
+    EOFError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,8 @@ def read_vocabulary(file: str | os.PathLike[str] | IO[bytes]) -> StoredVocabular
         raise FormatError(f"{name}: the offsets do not cut the bytes into tokens")
     if arrays["special"].size != offsets.size - 1:
         raise FormatError(f"{name}: {offsets.size - 1} tokens, {arrays['special'].size} flags")
+    if ((arrays["eos"] < 0) | (arrays["eos"] >= offsets.size - 1)).any():
+        raise FormatError(f"{name}: end ids outside the tokens")
     digest = str(arrays["digest"]) if version is not None and "digest" in arrays else None
     trie = None
     if version is not None and "trie_byte" in arrays:

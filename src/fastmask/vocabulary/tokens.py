@@ -106,7 +106,7 @@ def pack_tokens(tokens: Iterable[bytes]) -> tuple[U8, I32]:
     VocabularyError
         A token that is not bytes, or more than 2 GiB of tokens.
     """
-    if isinstance(tokens, (str, Mapping)):
+    if isinstance(tokens, (str, Mapping)) or not isinstance(tokens, Iterable):
         raise VocabularyError(
             f"tokens must be a sequence of bytes, one for each id in order, not a "
             f"{type(tokens).__name__}"
