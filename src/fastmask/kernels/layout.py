@@ -142,6 +142,7 @@ R_EVENTS = 8  # int32[5 * n]
 R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
+R_FIRST_EVENT = 15  # the first event of the tree node being made
 R_MISSING_NODE = 13  # tree node where a descent ended, or -1: no root, and
 R_MISSING_OUTCOME = 14  # the outcome without an edge, or the state without a root
 R_SIZE = 32

@@ -75,6 +75,7 @@ from .layout import (
     PUSH,
     R_EDGES,
     R_EVENTS,
+    R_FIRST_EVENT,
     R_MISSING_NODE,
     R_MISSING_OUTCOME,
     R_N_EDGES,
@@ -324,6 +325,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     changed = np.int64(0)
     depth = np.int64(0)
     first_event = np.int64(rows[R_N_EVENTS])
+    rows[R_FIRST_EVENT] = first_event
     old_event = np.int64(0)
     old_events = np.int64(0)
     if node < 0:

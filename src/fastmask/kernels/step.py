@@ -37,6 +37,7 @@ from .layout import (
     PROGRAM,
     PUSH,
     R_EVENTS,
+    R_FIRST_EVENT,
     R_N_EVENTS,
     RETURN,
     THREAD,
@@ -50,7 +51,7 @@ def emit(events, rows, arena, place, kind, depth, action, register):
     """Note that a walk stands at ``place`` and has to know the stack; once per place and need."""
     count = np.int64(rows[R_N_EVENTS])
     i = count - 1
-    while i >= 0 and events[EVENT * i] == place:
+    while i >= rows[R_FIRST_EVENT] and events[EVENT * i] == place:
         at = EVENT * i
         if (
             events[at + 1] == kind
