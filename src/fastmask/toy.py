@@ -110,37 +110,46 @@ class ToyModel:
         Standard deviation of the normal noise on every logit.
     chatter : float
         Logits given to ``Sure`` as the first token.
+    tokens : sequence of str
+        Text of each token by id, ``Sure`` among them, the end token last.
     """
 
     def __init__(
-        self, reference: str, skill: float = 8, noise: float = 1, chatter: float = 6
+        self,
+        reference: str,
+        skill: float = 8,
+        noise: float = 1,
+        chatter: float = 6,
+        tokens: Sequence[str] = TOKENS,
     ) -> None:
         self.reference = reference
         self.skill = skill
         self.noise = noise
         self.chatter = chatter
+        self.tokens = tokens
 
     def logits(self, text: str, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Logits of the next token after ``text``: float64[83].
+        """Logits of the next token after ``text``: float64[number of tokens].
 
-        Takes its 83 random numbers from ``rng`` in one call. The model counts its place in the
-        reference from the first ``{`` of the text; before there is one it stands at the start.
+        Takes one random number for each token from ``rng``, in one call. The model counts its place
+        in the reference from the first ``{`` of the text; before there is one it stands at the
+        start.
         """
-        logits = rng.normal(0, self.noise, len(TOKENS))
+        logits = rng.normal(0, self.noise, len(self.tokens))
         start = text.find("{")
         started = start >= 0
         remaining = self.reference[len(text) - start :] if started else self.reference
         if not text:
-            logits[TOKENS.index("Sure")] += self.chatter
-        for token_id, token in enumerate(TOKENS[:END]):
+            logits[self.tokens.index("Sure")] += self.chatter
+        for token_id, token in enumerate(self.tokens[:-1]):
             if remaining.startswith(token):
                 logits[token_id] += self.skill + 0.5 * (len(token) - 1)
         if started and not remaining:
-            logits[END] += self.skill
+            logits[-1] += self.skill
         return logits
 
     def on_tokens(
         self, rng: np.random.Generator
     ) -> Callable[[Sequence[int]], npt.NDArray[np.float64]]:
         """The model as a function of the token ids so far, as `sampling.sample` calls it."""
-        return lambda token_ids: self.logits(text_of(token_ids), rng)
+        return lambda ids: self.logits("".join(self.tokens[i] for i in ids), rng)

@@ -35,7 +35,7 @@ class Sample:
     token_ids : tuple of int
         What was drawn, a stop token at the end included.
     text : bytes
-        The bytes of these tokens; a stop token adds none.
+        The bytes of these tokens; end and special tokens add none.
     finished : bool
         False if the budget of tokens ran out first.
     removed : tuple of float
@@ -184,6 +184,5 @@ def sample(
             finished = matcher.is_terminated()
         else:
             raise MatcherError(f"token {token} was allowed and is refused: one matcher, one loop")
-    ends = set(vocabulary.eos_token_ids)
-    text = b"".join(vocabulary.tokens[i] for i in drawn if i not in ends)
+    text = b"".join(vocabulary.tokens[i] for i in drawn if vocabulary.is_text[i])
     return Sample(tuple(drawn), text, finished, tuple(removed))

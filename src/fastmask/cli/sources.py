@@ -1,0 +1,106 @@
+"""What several commands ask for: a grammar and a vocabulary."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import VocabularyError
+
+if TYPE_CHECKING:
+    from ..grammar.core import Grammar
+    from ..vocabulary import Vocabulary
+
+__all__ = [
+    "add_grammar_options",
+    "add_vocabulary_option",
+    "byte_vocabulary",
+    "chosen_grammar",
+    "chosen_vocabulary",
+    "read",
+]
+
+
+def add_grammar_options(parser: argparse.ArgumentParser) -> None:
+    """One grammar, from one of the front ends."""
+    group = parser.add_argument_group("the grammar, one of")
+    one = group.add_mutually_exclusive_group(required=True)
+    one.add_argument("--pattern", help="a regular expression that the whole text must match")
+    one.add_argument("--gbnf", metavar="FILE", help="a GBNF or EBNF grammar; - is standard input")
+    one.add_argument("--lark", metavar="FILE", help="a Lark grammar")
+    one.add_argument("--choice", action="append", metavar="TEXT", help="one of these; repeatable")
+    one.add_argument("--any-json", action="store_true", help="any JSON value")
+    parser.add_argument(
+        "--dialect", choices=("python", "ecma"), default="python", help="of --pattern"
+    )
+    parser.add_argument("--root", help="the rule to start with, for --gbnf and --lark")
+
+
+def add_vocabulary_option(parser: argparse.ArgumentParser) -> None:
+    """The vocabulary whose tokens are masked."""
+    parser.add_argument(
+        "--vocabulary",
+        default="gpt2",
+        metavar="NAME",
+        help="gpt2 (embedded, the default), toy, bytes, or a file: .npz, tokenizer.json, "
+        ".tiktoken, .model, .gguf",
+    )
+
+
+def chosen_grammar(options: argparse.Namespace) -> Grammar:
+    """The grammar that the options name."""
+    from ..grammar.core import Grammar
+
+    if options.pattern is not None:
+        return Grammar.from_regex(options.pattern, dialect=options.dialect)
+    root = {} if options.root is None else {"root": options.root}
+    if options.gbnf is not None:
+        return Grammar.from_gbnf(read(options.gbnf).decode(), **root)
+    if options.lark is not None:
+        start = {} if options.root is None else {"start": options.root}
+        return Grammar.from_lark(read(options.lark).decode(), **start)
+    if options.choice is not None:
+        return Grammar.from_choices(options.choice)
+    return Grammar.json()
+
+
+def chosen_vocabulary(name: str) -> Vocabulary:
+    """The vocabulary of that name, or from that file."""
+    from ..vocabulary import Vocabulary
+
+    if name == "gpt2":
+        return Vocabulary.gpt2()
+    if name == "toy":
+        from .. import toy
+
+        return toy.VOCABULARY
+    if name == "bytes":
+        return byte_vocabulary()
+    readers = {
+        ".npz": "load",
+        ".json": "from_huggingface",
+        ".tiktoken": "from_tiktoken",
+        ".model": "from_sentencepiece",
+        ".gguf": "from_gguf",
+    }
+    reader = getattr(Vocabulary, readers.get(Path(name).suffix, ""), None)
+    if reader is None:
+        raise VocabularyError(
+            f"{name!r} is neither gpt2, toy or bytes nor a file that ends in {', '.join(readers)}"
+        )
+    vocabulary: Vocabulary = reader(name)
+    return vocabulary
+
+
+def byte_vocabulary() -> Vocabulary:
+    """256 tokens of one byte each and an end token: a text's bytes are its token ids."""
+    from ..vocabulary import Vocabulary
+
+    return Vocabulary([*(bytes([byte]) for byte in range(256)), b""], eos_token_ids=[256])
+
+
+def read(path: str) -> bytes:
+    """A file's content; ``-`` is standard input."""
+    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()

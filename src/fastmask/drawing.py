@@ -1,0 +1,114 @@
+"""Curves on double logarithmic axes: in a terminal, or as a PNG where matplotlib is installed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Mapping, Sequence
+
+__all__ = ["matplotlib_is_there", "save_curves", "terminal_curves"]
+
+Curves = Mapping[str, Sequence[tuple[float, float]]]
+
+_MARKS = "ox+*#@%"
+
+
+def terminal_curves(
+    curves: Curves, *, x_label: str, y_label: str, width: int = 64, height: int = 16
+) -> str:
+    """Draw curves with one mark each, both axes logarithmic.
+
+    Parameters
+    ----------
+    curves : mapping of name to points
+        Each point is (x, y), both above 0.
+    x_label, y_label : str
+    width, height : int
+        Size of the field in characters.
+    """
+    points = [point for curve in curves.values() for point in curve]
+    left, right = _log_range([x for x, _ in points])
+    bottom, top = _log_range([y for _, y in points])
+
+    def place(x: float, y: float) -> tuple[int, int]:
+        column = (math.log10(x) - left) / (right - left) * (width - 1)
+        row = (top - math.log10(y)) / (top - bottom) * (height - 1)
+        return round(row), round(column)
+
+    field = [[" "] * width for _ in range(height)]
+    for curve, mark in zip(curves.values(), _MARKS, strict=False):
+        ordered = sorted(curve)
+        for (x0, y0), (x1, y1) in itertools.pairwise(ordered):
+            for step in range(1, 24):
+                share = step / 24
+                row, column = place(x0 * (x1 / x0) ** share, y0 * (y1 / y0) ** share)
+                field[row][column] = "." if field[row][column] == " " else field[row][column]
+        for x, y in ordered:
+            row, column = place(x, y)
+            field[row][column] = mark
+    ticks = {
+        round((top - decade) / (top - bottom) * (height - 1)): decade
+        for decade in range(math.ceil(bottom), math.floor(top) + 1)
+    }
+    lines = [f"  {y_label}"]
+    for row, cells in enumerate(field):
+        tick = _decade(ticks[row]) if row in ticks else ""
+        lines.append(f"{tick:>8} |{''.join(cells).rstrip()}")
+    lines.append(" " * 9 + "+" + "-" * width)
+    below = [" "] * (width + 12)
+    for decade in range(math.ceil(left), math.floor(right) + 1):
+        column = round((decade - left) / (right - left) * (width - 1))
+        label = _decade(decade)
+        below[column + 10 : column + 10 + len(label)] = label
+    lines.append("".join(below).rstrip() + f"  {x_label}")
+    names = (f"{mark} {name}" for name, mark in zip(curves, _MARKS, strict=False))
+    lines.append(" " * 10 + "    ".join(names))
+    return "\n".join(lines)
+
+
+def matplotlib_is_there() -> bool:
+    """Whether pictures can be drawn (extra ``plot``)."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def save_curves(
+    path: str | os.PathLike[str], curves: Curves, *, title: str, x_label: str, y_label: str
+) -> None:
+    """Draw the same curves as a PNG.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'fastmask[plot]'") from None
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for (name, curve), mark in zip(curves.items(), "osD^vP*", strict=False):
+        xs, ys = zip(*sorted(curve), strict=True)
+        axes.loglog(xs, ys, marker=mark, markersize=5, label=name)
+    axes.set_title(title)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(which="major", alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def _log_range(values: Sequence[float]) -> tuple[float, float]:
+    low, high = math.log10(min(values)), math.log10(max(values))
+    if high - low < 1e-9:
+        return low - 0.5, high + 0.5
+    return low, high
+
+
+def _decade(exponent: int) -> str:
+    return f"{10**exponent:,}" if 0 <= exponent < 6 else f"1e{exponent}"
