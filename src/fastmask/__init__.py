@@ -10,11 +10,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .batch import accept_tokens, fill_next_token_bitmasks
     from .bitmask import (
         allocate_token_bitmask,
         apply_token_bitmask_inplace,
         reset_token_bitmask,
     )
+    from .compiler import CompiledGrammar, GrammarCompiler
     from .errors import (
         BitmaskError,
         BudgetError,
@@ -27,26 +29,50 @@ if TYPE_CHECKING:
         UnsupportedFeatureError,
         VocabularyError,
     )
+    from .grammar.core import Grammar
+    from .matcher import GrammarMatcher
+    from .naive import naive_mask
+    from .vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BitmaskError",
     "BudgetError",
+    "CompiledGrammar",
     "FastmaskError",
     "FormatError",
+    "Grammar",
+    "GrammarCompiler",
     "GrammarError",
+    "GrammarMatcher",
     "GrammarSyntaxError",
     "MatcherError",
     "UnsatisfiableGrammarError",
     "UnsupportedFeatureError",
+    "Vocabulary",
     "VocabularyError",
+    "accept_tokens",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "fill_next_token_bitmasks",
+    "naive_mask",
     "reset_token_bitmask",
 ]
 
 _HOMES = {
+    ".naive": ("naive_mask",),
+    ".batch": (
+        "accept_tokens",
+        "fill_next_token_bitmasks",
+    ),
+    ".matcher": ("GrammarMatcher",),
+    ".compiler": (
+        "CompiledGrammar",
+        "GrammarCompiler",
+    ),
+    ".grammar.core": ("Grammar",),
+    ".vocabulary": ("Vocabulary",),
     ".bitmask": (
         "allocate_token_bitmask",
         "apply_token_bitmask_inplace",

@@ -7,16 +7,20 @@ included, hold more bytes than it was given.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ._arrays import I32
-from .errors import GrammarError
+from ._files import read_checked, write_checked
+from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .rows import Arena
 from .tables import Tables
@@ -26,6 +30,7 @@ __all__ = ["CompileStats", "CompiledGrammar", "GrammarCompiler"]
 
 _DEFAULT_LIMIT = 256 << 20
 _ARENA_CELLS = 1 << 20
+_FILE_VERSION = b"compiled grammar 1\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,46 @@ class CompiledGrammar:
         for row, state in zip(table, states, strict=True):
             row[:] = self._arena.row_of_state(state)
         return table
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the grammar and the vocabulary's digest to a file, under a checksum."""
+        payload = _FILE_VERSION + bytes.fromhex(self.vocabulary.digest) + self.grammar.to_bytes()
+        if not write_checked(Path(path), payload):
+            raise OSError(f"cannot write {os.fspath(path)}")
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        vocabulary: Vocabulary,
+        cache_limit_bytes: int = _DEFAULT_LIMIT,
+    ) -> CompiledGrammar:
+        """Read what `save` wrote and compile it for the same vocabulary.
+
+        Tables are made anew, which takes milliseconds, so that no file is ever believed in their place.
+
+        Raises
+        ------
+        FormatError
+            Damaged, of another format version, or for another vocabulary.
+        """
+        if not Path(path).exists():
+            raise FileNotFoundError(os.fspath(path))
+        payload = read_checked(Path(path))
+        if payload is None:
+            raise FormatError(f"{os.fspath(path)} is no compiled grammar, or is damaged")
+        version, rest = payload[: len(_FILE_VERSION)], payload[len(_FILE_VERSION) :]
+        if version != _FILE_VERSION:
+            raise FormatError(f"{os.fspath(path)} has another format version: compile it again")
+        size = len(bytes.fromhex(vocabulary.digest))
+        if rest[:size].hex() != vocabulary.digest:
+            raise FormatError(
+                f"{os.fspath(path)} was compiled for another vocabulary: compile it again for this one"
+            )
+        return cls(Grammar.from_bytes(rest[size:]), vocabulary, cache_limit_bytes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledGrammar, (self.grammar, self.vocabulary, self._limit)
 
     def __repr__(self) -> str:
         return (

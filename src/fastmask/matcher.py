@@ -6,7 +6,9 @@ step. Rollback and fork copy an integer: a fork shares the frozen history and ow
 
 from __future__ import annotations
 
+import math
 import operator
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,11 +22,12 @@ from .errors import BitmaskError, MatcherError
 from .kernels import layout
 from .kernels.accept import accept_token
 from .kernels.rows import fill_bitmask, locate_leaf
+from .jump_forward import forced_tokens
 from .rows import Rows, vacant_row_error
 
 __all__ = ["GrammarMatcher"]
 
-_FIRST_HISTORY = 64
+_FIRST_HISTORY = 256
 
 
 _NO_ROWS: I32 = np.zeros((0, 0), np.int32)
@@ -63,6 +66,7 @@ class GrammarMatcher:
     """
 
     __slots__ = (
+        "_address",
         "_arena",
         "_bitmask",
         "_bitmask_rows",
@@ -85,22 +89,25 @@ class GrammarMatcher:
         self.compiled = compiled
         self._arena = compiled.arena
         vocabulary = compiled.vocabulary
-        self._own_stops = stop_token_ids is not None
-        if stop_token_ids is None:
-            self._stops: tuple[int, ...] = vocabulary.eos_token_ids
-        else:
-            ids = [stop_token_ids] if isinstance(stop_token_ids, int) else stop_token_ids
+        self._stops: tuple[int, ...] = vocabulary.eos_token_ids
+        if stop_token_ids is not None:
+            ids = np.atleast_1d(np.asarray(stop_token_ids)).tolist()
             self._stops = tuple(sorted({operator.index(i) for i in ids}))
             outside = [i for i in self._stops if not 0 <= i < vocabulary.size]
             if outside:
                 raise MatcherError(
                     f"stop token id {outside[0]} is outside the vocabulary of {vocabulary.size} ids"
                 )
-            self._own_stops = self._stops != vocabulary.eos_token_ids
         self._terminate_early = terminate_without_stop_token
         self._bitmask: Any = None
         self._bitmask_rows: I32 = _NO_ROWS
         self._words: I64 = np.zeros(layout.M_SIZE, np.int64)
+        self._address: int = self._words.__array_interface__["data"][0]
+        self._own_stops: I32 | None = None
+        if self._stops != vocabulary.eos_token_ids:
+            self._own_stops = np.array(self._stops, np.int32)
+            self._words[layout.M_STOPS] = self._own_stops.__array_interface__["data"][0]
+            self._words[layout.M_STOPS + 1] = self._own_stops.size
         self._words[layout.M_TABLES] = compiled.tables.record.address
         self._words[layout.M_ARENA] = self._arena.record.address
         self._begin()
@@ -149,10 +156,9 @@ class GrammarMatcher:
         if bitmask is not self._bitmask:
             self._bitmask_rows = bitmask_rows(bitmask, writable=True)
             self._bitmask = bitmask
-        if not self._own_stops:
-            status = fill_bitmask(self._words, self._arena.rows.words, self._bitmask_rows, index)
-            if status >= 0:
-                return bool(status)
+        status = fill_bitmask(self._words, self._arena.rows.words, self._bitmask_rows, index)
+        if status >= 0:
+            return bool(status)
         return self._fill(self._bitmask_rows, index)
 
     def _fill(self, rows: I32, index: int) -> bool:
@@ -175,13 +181,13 @@ class GrammarMatcher:
         generation, leaf = self._leaf()
         flags = generation.flags(leaf)
         row = generation.view(leaf)
-        if self._own_stops and flags & layout.COMPLETE:
+        if self._own_stops is not None:
             row = row.copy()
             _set_bits(row, self.compiled.vocabulary.eos_token_ids, False)
-            _set_bits(row, self._stops, True)
+            _set_bits(row, self._stops, bool(flags & layout.COMPLETE))
             row.flags.writeable = False
-            flags &= ~layout.FULL
-        if flags & layout.VACANT and not (self._own_stops and flags & layout.COMPLETE):
+            flags = 0 if row.any() else layout.VACANT
+        if flags & layout.VACANT:
             raise vacant_row_error(self._place())
         return row, flags
 
@@ -205,13 +211,24 @@ class GrammarMatcher:
 
         The row stays valid and unchanged for as long as it is held.
         """
-        if not self._own_stops and not self._words[layout.M_TERMINATED]:
+        if self._own_stops is None and not self._words[layout.M_TERMINATED]:
             rows = self._arena.rows
             leaf = locate_leaf(self._words, rows.words)
             view = rows.views.get(leaf)
             if view is not None:
                 return view
         return self._row()[0]
+
+    def naive_row(self) -> I32:
+        """The mask of the next token by trying every token on its own, int32[words]."""
+        if self._words[layout.M_TERMINATED] or self._own_stops is not None:
+            raise MatcherError(
+                "the naive mask is for texts under way, with the vocabulary's end ids"
+            )
+        row = np.zeros(words_for(self.compiled.vocabulary.size), np.uint32)
+        with self._arena.lock:
+            self._arena.naive_row(self._words, row)
+        return row.view(np.int32)
 
     def allowed_token_ids(self) -> I32:
         """The allowed token ids, int32, ascending."""
@@ -364,6 +381,7 @@ class GrammarMatcher:
         twin._history = _NO_IDS
         twin._words = self._words.copy()
         twin._words[layout.M_HISTORY + 1] = 0
+        twin._address = twin._words.__array_interface__["data"][0]
         return twin
 
     # --- where the text stands -------------------------------------------------------------------
@@ -396,6 +414,80 @@ class GrammarMatcher:
                 forced.append(int(data[0]))
                 configuration = self._arena.advance(self._words, configuration, data, 1)[1]
         return bytes(forced)
+
+    def find_jump_forward_tokens(
+        self, tokenize: Callable[[str], Iterable[int]] | None = None
+    ) -> list[int]:
+        """Tokens that spell bytes that must come next.
+
+        Parameters
+        ----------
+        tokenize : callable, optional
+            Gives the token ids of a text, for the model's own (canonical) tokenisation. Default: the
+            longest token that fits, again and again.
+
+        Returns
+        -------
+        list of int
+            It ends where a longer token would reach past what is forced: there the model has a choice.
+        """
+        return forced_tokens(self.find_jump_forward_bytes(), self.compiled.vocabulary, tokenize)
+
+    def traverse_draft_tree(
+        self,
+        retrieve_next_token: npt.ArrayLike,
+        retrieve_next_sibling: npt.ArrayLike,
+        draft_tokens: npt.ArrayLike,
+        token_bitmask: Any,
+        time_threshold: float = -1.0,
+    ) -> bool:
+        """Fill the mask at every node of a tree of drafted tokens; the matcher ends where it began.
+
+        Parameters
+        ----------
+        retrieve_next_token : int[n]
+            First child of each node, -1 for none.
+        retrieve_next_sibling : int[n]
+            Next sibling of each node, -1 for none.
+        draft_tokens : int[n]
+            The token of each node. Node 0 is the last token that was accepted already.
+        token_bitmask : int32[n, words]
+            Row ``i`` becomes the mask after node ``i``. Rows of refused tokens and of what hangs below
+            them are not written.
+        time_threshold : float
+            Seconds after which to stop; 0 or less for no limit.
+
+        Returns
+        -------
+        bool
+            False if the time ran out.
+        """
+        children = np.asarray(retrieve_next_token).tolist()
+        siblings = np.asarray(retrieve_next_sibling).tolist()
+        tokens = np.asarray(draft_tokens).tolist()
+        deadline = time.monotonic() + time_threshold if time_threshold > 0 else math.inf
+        if not tokens:
+            return True
+        self.fill_next_token_bitmask(token_bitmask, 0)
+        todo = [(children[0], 0)]
+        depth = 0
+        in_time = True
+        while todo:
+            node, level = todo.pop()
+            self.rollback(depth - level)
+            depth = level
+            if node < 0:
+                continue
+            if time.monotonic() > deadline:
+                in_time = False
+                break
+            todo.append((siblings[node], level))
+            if self.accept_token(tokens[node]):
+                depth = level + 1
+                self.fill_next_token_bitmask(token_bitmask, node)
+                todo.append((children[node], depth))
+        self.rollback(depth)
+        return in_time
 
     def _ends(self, configuration: int) -> bool:
         """Whether a text may end in a configuration. Takes no lock."""

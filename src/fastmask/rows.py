@@ -13,11 +13,12 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import I32, I64, U8, AddressRecord, grown
+from ._arrays import I32, I64, U8, U32, AddressRecord, grown
 from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes
 from .kernels.cells import intern_state, rehash_cells
+from .kernels.naive import naive_row
 from .kernels.rows import grow_tree, join_rows, link_node, locate_thread
 from .tables import Tables
 
@@ -227,6 +228,16 @@ class Arena:
             status = next_bytes(matcher, self.rows.words, configuration, allowed)
             if status >= 0:
                 return allowed != 0
+            self._resolve(status)
+
+    def naive_row(self, matcher: I64, row: U32) -> None:
+        """Write the row of the matcher's configuration, token by token. Takes no lock."""
+        is_text = self.tables.vocabulary.is_text
+        configuration = int(matcher[layout.M_CONFIGURATION])
+        while True:
+            status = naive_row(matcher, self.rows.words, configuration, is_text, row)
+            if status >= 0:
+                return
             self._resolve(status)
 
     def open_rules(self, configuration: int) -> list[str]:

@@ -31,6 +31,7 @@ from .layout import (
     M_HISTORY,
     M_LENGTH,
     M_SIZE,
+    M_STOPS,
     M_TABLES,
     M_TERMINATED,
     NEED_LOCK,
@@ -67,6 +68,10 @@ def accept_one(matcher, token):
         return REFUSED
     if view_i32(tables, T_TOKEN_KIND)[token] != TEXT:
         return NEED_LOCK
+    stops = view_i32(matcher, M_STOPS)
+    for i in range(stops.size):
+        if stops[i] == token:
+            return NEED_LOCK
     history = view_i32(matcher, M_HISTORY)
     length = np.int64(matcher[M_LENGTH])
     if length >= history.size:

@@ -154,5 +154,5 @@ M_CONFIGURATION = 2
 M_TERMINATED = 3
 M_LENGTH = 4  # steps in the own history segment
 M_HISTORY = 5  # int32[n]: configuration before each step (pair)
-M_STOPS = 7  # int32[n]: stop token ids of this matcher (pair)
+M_STOPS = 7  # int32[n]: stop token ids, if they are not the vocabulary's end ids (pair)
 M_SIZE = 10

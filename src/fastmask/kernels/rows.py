@@ -56,6 +56,7 @@ from .layout import (
     M_ARENA,
     M_CONFIGURATION,
     M_SIZE,
+    M_STOPS,
     M_TABLES,
     M_TERMINATED,
     NEED_LOCK,
@@ -212,7 +213,7 @@ def locate_thread(matcher, rows, cell):
 @inner
 def fill_one(matcher, rows, bitmask, index):
     """Copy the matcher's row if it is known; 1 apply, 0 every token allowed, else a status."""
-    if matcher[M_TERMINATED] != 0:
+    if matcher[M_TERMINATED] != 0 or matcher[M_STOPS + 1] != 0:
         return np.int64(NEED_LOCK)
     tables = record_at(matcher[M_TABLES], T_SIZE)
     words = np.int64(tables[T_WORDS])

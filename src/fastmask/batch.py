@@ -1,0 +1,99 @@
+"""Many matchers at once: one kernel call a batch, without the GIL, on any thread.
+
+A kernel reads each matcher through the address of its record. What is not known yet is done one by
+one behind it, under the locks of the grammars concerned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .bitmask import bitmask_rows
+from .errors import BitmaskError
+from .kernels import layout
+from .kernels.accept import accept_batch
+from .kernels.rows import fill_batch
+from .matcher import GrammarMatcher
+
+__all__ = ["accept_tokens", "fill_next_token_bitmasks"]
+
+
+def fill_next_token_bitmasks(
+    matchers: Sequence[GrammarMatcher], bitmask: Any, indices: Iterable[int] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Write the masks of many matchers, each into a row of one bitmask.
+
+    Parameters
+    ----------
+    matchers : sequence of GrammarMatcher
+        Each in use by this call alone; their grammars may differ, not their vocabulary's size.
+    bitmask : int32[rows, words]
+    indices : iterable of int, optional
+        The row of each matcher; by default row ``i`` for matcher ``i``.
+
+    Returns
+    -------
+    bool[n]
+        Whether the mask has to be applied, as `GrammarMatcher.fill_next_token_bitmask` says.
+
+    Raises
+    ------
+    BitmaskError
+        A bitmask of another dtype, shape or layout, no such row, or the wrong number of indices.
+    """
+    rows = bitmask_rows(bitmask, writable=True)
+    n = len(matchers)
+    places = np.arange(n) if indices is None else np.fromiter(indices, np.int64)
+    if len(places) != n:
+        raise BitmaskError(f"{len(places)} indices for {n} matchers")
+    statuses = np.empty(n, np.int64)
+    generations = [m._arena.rows for m in matchers]  # held, so that no row goes under the kernel
+    fill_batch(
+        np.array([m._address for m in matchers], np.int64),
+        np.array([g.record.address for g in generations], np.int64),
+        rows,
+        places,
+        statuses,
+    )
+    for i in np.flatnonzero(statuses < 0).tolist():
+        statuses[i] = matchers[i]._fill(rows, int(places[i]))
+    return statuses != 0
+
+
+def accept_tokens(
+    matchers: Sequence[GrammarMatcher], token_ids: npt.ArrayLike
+) -> npt.NDArray[np.bool_]:
+    """Advance many matchers by one token each.
+
+    Parameters
+    ----------
+    matchers : sequence of GrammarMatcher
+        Each in use by this call alone.
+    token_ids : int[n]
+
+    Returns
+    -------
+    bool[n]
+        Which tokens were accepted; a matcher that refuses its token does not change.
+
+    Raises
+    ------
+    ValueError
+        Another number of tokens than of matchers.
+    """
+    tokens = np.array(token_ids, np.int64).reshape(-1)
+    n = len(matchers)
+    if tokens.size != n:
+        raise ValueError(f"{tokens.size} tokens for {n} matchers")
+    statuses = np.empty(n, np.int64)
+    accept_batch(np.array([m._address for m in matchers], np.int64), tokens, statuses)
+    for i, status in enumerate(statuses.tolist()):
+        if status == layout.NEED_LOCK:
+            statuses[i] = matchers[i]._accept_slowly(int(tokens[i]))
+        elif status and matchers[i]._terminate_early:
+            matchers[i]._terminate_if_completed()
+    return statuses != 0
