@@ -10,12 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .batch import accept_tokens, fill_next_token_bitmasks
-    from .bitmask import (
-        allocate_token_bitmask,
-        apply_token_bitmask_inplace,
-        reset_token_bitmask,
-    )
+    from .bitmask import allocate_token_bitmask, apply_token_bitmask_inplace, reset_token_bitmask
     from .compiler import CompiledGrammar, GrammarCompiler
     from .errors import (
         BitmaskError,
@@ -31,10 +26,41 @@ if TYPE_CHECKING:
     )
     from .grammar.core import Grammar
     from .matcher import GrammarMatcher
-    from .naive import naive_mask
     from .vocabulary import Vocabulary
+    from .warm import warm_up
 
 __version__ = "0.1.0"
+
+#: Where each public name lives.
+_HOMES = {
+    ".bitmask": (
+        "allocate_token_bitmask",
+        "apply_token_bitmask_inplace",
+        "reset_token_bitmask",
+    ),
+    ".compiler": (
+        "CompiledGrammar",
+        "GrammarCompiler",
+    ),
+    ".errors": (
+        "BitmaskError",
+        "BudgetError",
+        "FastmaskError",
+        "FormatError",
+        "GrammarError",
+        "GrammarSyntaxError",
+        "MatcherError",
+        "UnsatisfiableGrammarError",
+        "UnsupportedFeatureError",
+        "VocabularyError",
+    ),
+    ".grammar.core": ("Grammar",),
+    ".matcher": ("GrammarMatcher",),
+    ".vocabulary": ("Vocabulary",),
+    ".warm": ("warm_up",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = ("errors", "sampling", "toy")
 
 __all__ = [
     "BitmaskError",
@@ -52,47 +78,11 @@ __all__ = [
     "UnsupportedFeatureError",
     "Vocabulary",
     "VocabularyError",
-    "accept_tokens",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
-    "fill_next_token_bitmasks",
-    "naive_mask",
     "reset_token_bitmask",
+    "warm_up",
 ]
-
-_HOMES = {
-    ".naive": ("naive_mask",),
-    ".batch": (
-        "accept_tokens",
-        "fill_next_token_bitmasks",
-    ),
-    ".matcher": ("GrammarMatcher",),
-    ".compiler": (
-        "CompiledGrammar",
-        "GrammarCompiler",
-    ),
-    ".grammar.core": ("Grammar",),
-    ".vocabulary": ("Vocabulary",),
-    ".bitmask": (
-        "allocate_token_bitmask",
-        "apply_token_bitmask_inplace",
-        "reset_token_bitmask",
-    ),
-    ".errors": (
-        "BitmaskError",
-        "BudgetError",
-        "FastmaskError",
-        "FormatError",
-        "GrammarError",
-        "GrammarSyntaxError",
-        "MatcherError",
-        "UnsatisfiableGrammarError",
-        "UnsupportedFeatureError",
-        "VocabularyError",
-    ),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = ("errors", "sampling", "toy")
 
 
 def __getattr__(name: str) -> Any:
