@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .batch import accept_tokens, fill_next_token_bitmasks
     from .bitmask import allocate_token_bitmask, apply_token_bitmask_inplace, reset_token_bitmask
     from .compiler import CompiledGrammar, GrammarCompiler
     from .errors import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     )
     from .grammar.core import Grammar
     from .matcher import GrammarMatcher
+    from .naive import naive_mask
     from .vocabulary import Vocabulary
     from .warm import warm_up
 
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 
 #: Where each public name lives.
 _HOMES = {
+    ".batch": ("accept_tokens", "fill_next_token_bitmasks"),
     ".bitmask": (
         "allocate_token_bitmask",
         "apply_token_bitmask_inplace",
@@ -56,6 +59,7 @@ _HOMES = {
     ),
     ".grammar.core": ("Grammar",),
     ".matcher": ("GrammarMatcher",),
+    ".naive": ("naive_mask",),
     ".vocabulary": ("Vocabulary",),
     ".warm": ("warm_up",),
 }
@@ -78,8 +82,11 @@ __all__ = [
     "UnsupportedFeatureError",
     "Vocabulary",
     "VocabularyError",
+    "accept_tokens",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "fill_next_token_bitmasks",
+    "naive_mask",
     "reset_token_bitmask",
     "warm_up",
 ]
