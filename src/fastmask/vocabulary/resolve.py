@@ -69,9 +69,8 @@ def resolve(
     """
     tokens = TokenSequence(table.token_bytes, table.token_offsets)
     n = len(tokens)
-    size = n if table.size is None else table.size
-    if vocab_size is not None:
-        size = _checked_size(vocab_size)
+    width = table.size if vocab_size is None else vocab_size
+    size = n if width is None else _checked_size(width)
     special: Sequence[int] | None = table.special_ids
     if special_token_ids is not None:
         special = _ids("special_token_ids", special_token_ids)

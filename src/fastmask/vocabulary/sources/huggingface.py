@@ -103,16 +103,18 @@ def _files_beside(folder: Path) -> _Beside:
 
 def _table(content: dict[str, Any], beside: _Beside) -> TokenTable:
     model = content["model"]
+    vocab = model["vocab"]
     spell, spell_added = _spellings(content)
-    if isinstance(model["vocab"], dict):
-        ids: dict[str, int] = dict(model["vocab"])
+    ids: dict[str, int]
+    if isinstance(vocab, dict):
+        ids = dict(vocab)
     else:
-        ids = {entry[0]: token_id for token_id, entry in enumerate(model["vocab"])}
+        ids = {entry[0]: token_id for token_id, entry in enumerate(vocab)}
     tokens = {token_id: spell(piece) for piece, token_id in ids.items()}
     special = set()
     unknown = model.get("unk_token")
     if model.get("unk_id") is not None:
-        unknown = model["vocab"][model["unk_id"]][0]
+        unknown = vocab[model["unk_id"]][0]
     if unknown in ids:
         special.add(ids[unknown])
         tokens[ids[unknown]] = unknown.encode()
