@@ -447,5 +447,12 @@ def test_gpt2():
     assert pickle.loads(pickle.dumps(vocabulary)) == vocabulary
 
 
+def test_gpt2_with_padded_logits():
+    padded = Vocabulary.gpt2(vocab_size=50_304)
+    assert (padded.size, padded.eos_token_ids) == (50_304, (50_256,))
+    assert padded == Vocabulary(list(Vocabulary.gpt2().tokens), 50_256, 50_256, 50_304)
+    assert Vocabulary.gpt2().size == 50_257
+
+
 def test_the_embedded_gpt2_is_the_real_one(data_folder):
     assert Vocabulary.gpt2() == Vocabulary.load(data_folder / "vocab" / "gpt2_50k.npz")

@@ -240,9 +240,28 @@ class Vocabulary:
     # Where vocabularies come from
 
     @classmethod
-    def gpt2(cls) -> Vocabulary:
-        """The embedded vocabulary of GPT-2: 50,257 tokens, one end token (see ``NOTICE``)."""
-        return _gpt2()
+    def gpt2(
+        cls,
+        *,
+        eos_token_ids: Ids | None = None,
+        special_token_ids: Ids | None = None,
+        vocab_size: int | None = None,
+    ) -> Vocabulary:
+        """The embedded vocabulary of GPT-2: 50,257 tokens, one end token (see ``NOTICE``).
+
+        Parameters
+        ----------
+        eos_token_ids, special_token_ids, vocab_size
+            As for ``Vocabulary``, in place of GPT-2's own. Without them each call in a process
+            returns the same object.
+        """
+        gpt2 = _gpt2()
+        if eos_token_ids is None and special_token_ids is None and vocab_size is None:
+            return gpt2
+        table = TokenTable(
+            gpt2.token_bytes, gpt2.token_offsets, gpt2.special_token_ids, gpt2.eos_token_ids
+        )
+        return cls._of(table, eos_token_ids, special_token_ids, vocab_size)
 
     @classmethod
     def from_huggingface(
