@@ -148,6 +148,7 @@ class Arena:
         words[layout.A_COUNT] = layout.FIRST_CELL
         words[layout.A_CAPACITY] = 512
         words[layout.A_SCRATCH] = 256
+        words[layout.A_TEXT] = layout.ANY_TEXT
         for slot, size in (
             (layout.A_THREADS, layout.THREAD * 64),
             (layout.A_WORK, layout.WORK * 128),
@@ -252,9 +253,19 @@ class Arena:
             cell = int(cells[layout.CELL * cell + layout.CELL_PARENT])
         return names[::-1]
 
+    def _expand(self, register: int, symbol: int) -> None:
+        """Have the tables make a state (symbol < 0) or a move of a register."""
+        if symbol < 0:
+            self.tables.make_state(register)
+        else:
+            self.tables.make_move(register, symbol)
+
     def _resolve(self, status: int) -> None:
+        words = self.record.words
         if status == layout.NEED_SPACE:
             self._make_room()
+        elif status == layout.NEED_EXPANSION:
+            self._expand(int(words[layout.A_REGISTER]), int(words[layout.A_SYMBOL]))
         elif status == layout.OVER_BUDGET:
             raise BudgetError("item steps in one call", self.tables.step_budget, _AMBIGUOUS)
         else:
@@ -330,7 +341,11 @@ class Arena:
             leaf = int(locate_thread(matcher, words, cell))
             if leaf >= 0:
                 return leaf
-            self._grow(int(words[layout.R_MISSING_NODE]), int(words[layout.R_MISSING_OUTCOME]))
+            node, outcome = int(words[layout.R_MISSING_NODE]), int(words[layout.R_MISSING_OUTCOME])
+            if node == -2:
+                self._expand(outcome, int(words[layout.R_MISSING_SYMBOL]))
+            else:
+                self._grow(node, outcome)
 
     def _grow(self, node: int, outcome: int) -> None:
         """Make the root of a state (node < 0) or the child of a node for an outcome."""

@@ -295,6 +295,7 @@ class Tables:
             (layout.T_ACTIONS, self._actions_table),
             (layout.T_PROGRAMS, self._programs),
             (layout.T_ALTS, self._alts),
+            (layout.T_MOVES, np.zeros(2, np.int64)),
             (layout.T_TOKEN_KIND, kind),
             (layout.T_TOKEN_BYTES, self.token_bytes),
             (layout.T_TOKEN_OFFSETS, contiguous(vocabulary.token_offsets, np.int32)),

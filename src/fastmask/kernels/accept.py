@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, record_at, view_i32, view_u8
+from .._jit import inner, kernel, record_at, view_i32, view_i64, view_u8
 from .cells import find_cell, intern_threads
 from .layout import (
+    ACCEPTED,
     A_CAPACITY,
     A_CELLS,
     A_FORWARD,
@@ -19,13 +20,14 @@ from .layout import (
     A_THREADS,
     A_TOP,
     A_WORK,
-    ACCEPTED,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
     CELL_REGISTER,
     CELL_STATE,
     DEAD,
+    JUMP,
+    KEEP,
     M_ARENA,
     M_CONFIGURATION,
     M_HISTORY,
@@ -36,15 +38,21 @@ from .layout import (
     M_TERMINATED,
     NEED_LOCK,
     NEED_SPACE,
+    NEED_TEXT,
     NIL,
     PROGRAM,
     PUSH,
     REFUSED,
     RETURN,
+    SET,
+    STEP,
+    TEXT,
+    THREAD,
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
     T_FIRST_TOKEN_COLUMN,
+    T_MOVES,
     T_PROGRAMS,
     T_SIZE,
     T_STEP_BUDGET,
@@ -52,10 +60,8 @@ from .layout import (
     T_TOKEN_KIND,
     T_TOKEN_OFFSETS,
     T_VOCAB_SIZE,
-    TEXT,
-    THREAD,
 )
-from .step import general_step
+from .step import find_move, general_step, move_action
 
 
 @inner
@@ -81,6 +87,7 @@ def accept_one(matcher, token):
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
+    moves = view_i64(tables, T_MOVES)
     data = view_u8(tables, T_TOKEN_BYTES)
     offsets = view_i32(tables, T_TOKEN_OFFSETS)
     configuration = np.int64(matcher[M_CONFIGURATION])
@@ -101,15 +108,32 @@ def accept_one(matcher, token):
                 state = np.int64(cells[at + CELL_STATE])
                 register = np.int64(cells[at + CELL_REGISTER])
                 below = np.int64(cells[at + CELL_PARENT])
-            elif action <= PROGRAM and programs[4 * (PROGRAM - action)] == PUSH:
+            elif action <= PROGRAM:
                 at = 4 * (PROGRAM - action)
-                state = np.int64(programs[at + 1])
-                back = np.int64(programs[at + 2])
-                if back != 0:
-                    below = np.int64(find_cell(cells, back, register, below, NIL))
-                    if below < 0:
+                kind = np.int64(programs[at])
+                if kind == PUSH:
+                    state = np.int64(programs[at + 1])
+                    back = np.int64(programs[at + 2])
+                    if back != 0:
+                        below = np.int64(find_cell(cells, back, register, below, NIL))
+                        if below < 0:
+                            return NEED_LOCK
+                    register = np.int64(0)
+                elif kind == JUMP:
+                    state = np.int64(programs[at + 1])
+                elif kind == SET:
+                    register = np.int64(programs[at + 1])
+                    action = np.int64(programs[at + 3])
+                    continue
+                elif kind == STEP and programs[at + 2] == 0:
+                    move = find_move(moves, register, np.int64(programs[at + 1]))
+                    if move < 0:
                         return NEED_LOCK
-                register = np.int64(0)
+                    register = move >> 32
+                    action = move_action(move)
+                    continue
+                else:
+                    return NEED_LOCK
             else:
                 return NEED_LOCK
             action = np.int64(actions[state + column])
@@ -161,8 +185,8 @@ def load_threads(cells, threads, arena, configuration, room):
 def advance(matcher, rows, configuration, data, length, column):
     """Step ``configuration`` over data[:length], or over one pseudo-column if that is >= 0.
 
-    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED A_RESULT is
-    the number of bytes read before the one that failed.
+    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED and NEED_TEXT
+    A_RESULT is the number of bytes read before the one that failed.
     """
     tables = record_at(matcher[M_TABLES], T_SIZE)
     arena = record_at(matcher[M_ARENA], A_SIZE)
@@ -176,6 +200,7 @@ def advance(matcher, rows, configuration, data, length, column):
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
     alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
     arena[A_NEEDED] = 0
     arena[A_STEPS] = 0
     arena[A_TOP] = arena[A_CAPACITY]
@@ -192,11 +217,12 @@ def advance(matcher, rows, configuration, data, length, column):
         target = half - source
         count = np.int64(
             general_step(
-                actions, programs, alts, cells, threads, work, pending, prefix, prefix,
-                arena, rows, tables[T_STEP_BUDGET], source, count, 0, symbol, 0, target,
+                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, symbol, 0, target,
             )
         )  # fmt: skip
         if count < 0:
+            arena[A_RESULT] = i
             return count
         if count > half:
             arena[A_NEEDED] = A_THREADS
@@ -226,6 +252,7 @@ def next_bytes(matcher, rows, configuration, allowed):
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
     alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
     for i in range(256):
         allowed[i] = 0
     arena[A_NEEDED] = 0
@@ -236,8 +263,8 @@ def next_bytes(matcher, rows, configuration, allowed):
         arena[A_TOP] = arena[A_CAPACITY]
         n = np.int64(
             general_step(
-                actions, programs, alts, cells, threads, work, pending, prefix, prefix,
-                arena, rows, tables[T_STEP_BUDGET], 0, count, 0, column, 0, half,
+                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                arena, rows, tables[T_STEP_BUDGET], 0, count, KEEP, column, 0, half,
             )
         )  # fmt: skip
         if n < 0:

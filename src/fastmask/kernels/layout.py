@@ -29,6 +29,10 @@ PROGRAM = -4  # program p has the action code PROGRAM - p
 # Programs are (kind, a, b, then) in PROG.
 PUSH = 1  # a: first state of the callee, b: state to return to or 0 for a tail call, then: its rank
 CHOICE = 2  # a: offset into ALTS, b: count; every one of those actions at once
+STEP = 3  # a: symbol, b: 1 if the text just read decides; the register's move on it, by MOVES
+SET = 4  # a: register, then: action
+JUMP = 5  # a: state to go on from with the same byte
+KEEP = 1 << 40  # no action to resume with
 
 # Cells below FIRST_CELL are fixed. Readers take no lock, so one address has to tell all: the cell
 # buffer holds its own hash table, whose offset and mask stand in the unused first cell.
@@ -52,7 +56,13 @@ WORK = 4  # int32 per work item of the general step: action, register, list, sta
 # Events: where a walk needs to know the stack. (place, kind, depth, action, register)
 EVENT = 5
 POP = 1  # needs the list at `depth`
-READ = 2  # needs the register at `depth` for program `action`
+READ = 2  # needs the action of program `action` for the register at `depth`
+KNOW = 3  # (of tree nodes) needs the register at `depth` itself
+
+# Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the program
+# is the step taken on it already, or 0.
+DEPTHS = 256
+DEEPEST = 24  # a list further down is told by its id, not by its state
 
 # Decision tree nodes: (kind, depth, action, first event, number of events, row, flags, address)
 NODE = 8
@@ -76,7 +86,8 @@ REFUSED = 0
 ACCEPTED = 1
 NEED_SPACE = -1  # double the buffer named in the record's NEEDED word, then call again
 NEED_LOCK = -2  # the fast path ends here: take the lock and call the slow kernel
-NEED_EXPANSION = -3  # the state in the record's NEEDED word has to be made first
+NEED_EXPANSION = -3  # the state in A_REGISTER, or its move on A_SYMBOL, has to be made first
+NEED_TEXT = -7  # the step before byte A_RESULT depends on the text just read
 OVER_BUDGET = -4
 BAD_INDEX = -5
 MANY_THREADS = -6  # the row is a union of the rows of several threads
@@ -106,6 +117,7 @@ T_TRIE_NODES = 35  # nodes of the whole-vocabulary trie at the front of the pool
 T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
+T_MOVES = 41  # int64[2 * power of two]: (register + 1) << 32 | symbol, or 0; register << 32 | action
 T_SIZE = 48
 
 TEXT = -1
@@ -122,7 +134,11 @@ A_WORK = 10  # int32[4 * n]
 A_FORWARD = 12  # int32[scratch]: scratch cell -> interned list
 A_PENDING = 14  # int32[4 * n]
 A_NEEDED = 16  # slot of the buffer that was too small (negative: of the rows' record)
-A_EXPAND = 28  # the state to expand
+A_REGISTER = 28  # what to expand: the register of a move, or the state, and
+A_SYMBOL = 29  # the symbol of the move, or -1
+A_TEXT = 30  # the symbol of the text just read, or NO_TEXT, or ANY_TEXT: in a mask any text will do
+NO_TEXT = -1
+ANY_TEXT = -2
 A_TOP = 17  # first free scratch cell
 A_STEPS = 18  # item steps of the running call
 A_STATE = 19  # per-depth state of a walk: int32[n]
@@ -142,6 +158,7 @@ R_EVENTS = 8  # int32[5 * n]
 R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
+R_MISSING_SYMBOL = 16
 R_FIRST_EVENT = 15  # the first event of the tree node being made
 R_MISSING_NODE = 13  # tree node where a descent ended, or -1: no root, and
 R_MISSING_OUTCOME = 14  # the outcome without an edge, or the state without a root

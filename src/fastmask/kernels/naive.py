@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import kernel, record_at, view_i32, view_u8
+from .._jit import kernel, record_at, view_i32, view_i64, view_u8
 from .accept import load_threads
 from .layout import (
     A_CAPACITY,
@@ -21,9 +21,11 @@ from .layout import (
     A_TOP,
     A_WORK,
     DEAD,
+    KEEP,
     M_ARENA,
     M_TABLES,
     NEED_SPACE,
+    THREAD,
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
@@ -32,13 +34,13 @@ from .layout import (
     T_END_COLUMN,
     T_END_TOKENS,
     T_FIRST_TOKEN_COLUMN,
+    T_MOVES,
     T_PROGRAMS,
     T_SIZE,
     T_STEP_BUDGET,
     T_TOKEN_BYTES,
     T_TOKEN_OFFSETS,
     T_VOCAB_SIZE,
-    THREAD,
 )
 from .step import general_step
 
@@ -57,6 +59,7 @@ def naive_row(matcher, rows, configuration, is_text, row):
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
     alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
     data = view_u8(tables, T_TOKEN_BYTES)
     offsets = view_i32(tables, T_TOKEN_OFFSETS)
     column_offsets = view_i32(tables, T_COLUMN_OFFSETS)
@@ -102,8 +105,8 @@ def naive_row(matcher, rows, configuration, is_text, row):
             target = third if source != third else 2 * third
             count = np.int64(
                 general_step(
-                    actions, programs, alts, cells, threads, work, pending, prefix, prefix,
-                    arena, rows, tables[T_STEP_BUDGET], source, count, 0, column, 0, target,
+                    actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                    arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, column, 0, target,
                 )
             )  # fmt: skip
             if count < 0:

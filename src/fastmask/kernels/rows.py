@@ -35,9 +35,11 @@ from .layout import (
     A_NEEDED,
     A_PENDING,
     A_PREFIX,
+    A_REGISTER,
     A_SIZE,
     A_STATE,
     A_STEPS,
+    A_SYMBOL,
     A_THREADS,
     A_TOP,
     A_WORK,
@@ -49,9 +51,14 @@ from .layout import (
     CELL_STATE,
     COMPLETE,
     DEAD,
+    DEEPEST,
+    DEPTHS,
     EVENT,
     FRAME,
     FULL,
+    JUMP,
+    KEEP,
+    KNOW,
     LEAF,
     M_ARENA,
     M_CONFIGURATION,
@@ -59,6 +66,7 @@ from .layout import (
     M_STOPS,
     M_TABLES,
     M_TERMINATED,
+    NEED_EXPANSION,
     NEED_LOCK,
     NEED_SPACE,
     NIL,
@@ -74,19 +82,23 @@ from .layout import (
     POP,
     PROGRAM,
     PUSH,
+    READ,
+    RETURN,
     R_EDGES,
     R_EVENTS,
     R_FIRST_EVENT,
     R_MISSING_NODE,
     R_MISSING_OUTCOME,
+    R_MISSING_SYMBOL,
+    R_NODES,
     R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
-    R_NODES,
     R_ROOT,
     R_ROW_OF,
     R_SIZE,
-    RETURN,
+    SET,
+    THREAD,
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
@@ -96,6 +108,7 @@ from .layout import (
     T_END_TOKENS,
     T_FIRST_TOKEN_COLUMN,
     T_MANY,
+    T_MOVES,
     T_PROGRAMS,
     T_SHIFT,
     T_SIZE,
@@ -109,11 +122,11 @@ from .layout import (
     T_TRIE_TOKEN,
     T_VOCAB_SIZE,
     T_WORDS,
-    THREAD,
     UNKNOWN,
     VACANT,
 )
-from .step import emit, general_step
+from .accept import load_threads
+from .step import emit, find_move, general_step, move_action
 
 # --- finding a row -------------------------------------------------------------------------------
 
@@ -134,21 +147,51 @@ def find_edge(edges, node, outcome):
 
 
 @inner
-def descend(cells, roots, nodes, edges, rows, shift, state, below):
+def list_at(cells, below, depth):
+    """The list at a depth, 1 for the one below the top."""
+    for _ in range(depth - 1):
+        below = np.int64(cells[below * CELL + CELL_PARENT])
+    return np.int64(below)
+
+
+@inner
+def descend(cells, tables, rows, state, register, below):
     """Leaf of one thread, or -1 with the missing edge in the rows' record."""
-    node = np.int64(roots[state >> shift]) - 1
+    nodes = view_i64(rows, R_NODES)
+    edges = view_i64(rows, R_EDGES)
+    programs = view_i32(tables, T_PROGRAMS)
+    moves = view_i64(tables, T_MOVES)
+    index = state >> tables[T_SHIFT]
+    roots = view_i32(rows, R_ROOT)
+    node = np.int64(-1)
+    if index < roots.size:
+        node = np.int64(roots[index]) - 1
     if node < 0:
         rows[R_MISSING_NODE] = -1
         rows[R_MISSING_OUTCOME] = state
         return node
-    while nodes[NODE * node] != LEAF:
-        lower = np.int64(below)
-        for _ in range(nodes[NODE * node + NODE_DEPTH] - 1):
-            lower = np.int64(cells[lower * CELL + CELL_PARENT])
-        # A list of several cells is told by its id, which fixes everything below it.
-        outcome = -lower
-        if cells[lower * CELL + CELL_NEXT] == NIL:
-            outcome = np.int64(cells[lower * CELL + CELL_STATE])
+    while nodes[NODE * node + NODE_KIND] != LEAF:
+        depth = np.int64(nodes[NODE * node + NODE_DEPTH])
+        outcome = np.int64(0)
+        if nodes[NODE * node + NODE_KIND] == POP:
+            lower = list_at(cells, below, depth)
+            # A list of several cells is told by its id, which fixes everything below it.
+            outcome = -lower
+            if cells[lower * CELL + CELL_NEXT] == NIL and depth <= DEEPEST:
+                outcome = np.int64(cells[lower * CELL + CELL_STATE])
+        else:
+            outcome = np.int64(register)
+            if depth > 0:
+                outcome = np.int64(cells[list_at(cells, below, depth) * CELL + CELL_REGISTER])
+            if nodes[NODE * node + NODE_KIND] == READ:
+                symbol = np.int64(programs[4 * (PROGRAM - nodes[NODE * node + NODE_ACTION]) + 1])
+                move = find_move(moves, outcome, symbol)
+                if move < 0:
+                    rows[R_MISSING_NODE] = -2
+                    rows[R_MISSING_OUTCOME] = outcome
+                    rows[R_MISSING_SYMBOL] = symbol
+                    return move
+                outcome = move_action(move)
         child = find_edge(edges, node, outcome)
         if child < 0:
             rows[R_MISSING_NODE] = node
@@ -174,12 +217,10 @@ def find_leaf(matcher, tables, rows):
         return np.int64(NEED_LOCK)
     leaf = descend(
         cells,
-        view_i32(rows, R_ROOT),
-        view_i64(rows, R_NODES),
-        view_i64(rows, R_EDGES),
+        tables,
         rows,
-        tables[T_SHIFT],
         np.int64(cells[at + CELL_STATE]),
+        np.int64(cells[at + CELL_REGISTER]),
         np.int64(cells[at + CELL_PARENT]),
     )
     if leaf < 0:
@@ -200,12 +241,10 @@ def locate_thread(matcher, rows, cell):
     cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
     return descend(
         cells,
-        view_i32(rows, R_ROOT),
-        view_i64(rows, R_NODES),
-        view_i64(rows, R_EDGES),
+        record_at(matcher[M_TABLES], T_SIZE),
         rows,
-        record_at(matcher[M_TABLES], T_SIZE)[T_SHIFT],
         np.int64(cells[cell * CELL + CELL_STATE]),
+        np.int64(cells[cell * CELL + CELL_REGISTER]),
         np.int64(cells[cell * CELL + CELL_PARENT]),
     )
 
@@ -299,6 +338,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
     alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
     byte = view_u8(tables, T_TRIE_BYTE)
     depths = view_i16(tables, T_TRIE_DEPTH)
     skip = view_i32(tables, T_TRIE_SKIP)
@@ -324,6 +364,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         return NEED_SPACE
     flags = np.int64(0)
     changed = np.int64(0)
+    kind = np.int64(POP)
+    asked = np.int64(0)
     depth = np.int64(0)
     first_event = np.int64(rows[R_N_EVENTS])
     rows[R_FIRST_EVENT] = first_event
@@ -339,6 +381,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         source = words_at(nodes[NODE * node + NODE_ADDRESS], words)
         for i in range(words):
             row[i] = source[i]
+        kind = np.int64(nodes[NODE * node + NODE_KIND])
+        asked = np.int64(nodes[NODE * node + NODE_ACTION])
         depth = np.int64(nodes[NODE * node + NODE_DEPTH])
         old_event = np.int64(nodes[NODE * node + NODE_FIRST_EVENT])
         old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
@@ -349,38 +393,58 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     for item in range(n_items):
         place = np.int64(0)
         whole = False
+        resume = np.int64(KEEP)
+        register = -1 - depth
         if node < 0:
             whole = item == n_items - 1
             place = -(first_column + item) - 1
         else:
             at = EVENT * (old_event + item)
             place = np.int64(events[at])
-            if events[at + 1] != POP or events[at + 2] != depth:
+            action = np.int64(events[at + 3])
+            register = np.int64(events[at + 4])
+            is_asked = events[at + 2] == depth and (
+                (kind == POP and events[at + 1] == POP)
+                or (kind == KNOW and events[at + 1] == READ)
+                or (kind == READ and events[at + 1] == READ and action == asked
+                    and -1 - register < DEPTHS)
+            )  # fmt: skip
+            if not is_asked:
                 emit(
                     events, rows, arena, place, np.int64(events[at + 1]),
-                    np.int64(events[at + 2]), np.int64(events[at + 3]), np.int64(events[at + 4]),
+                    np.int64(events[at + 2]), action, register,
                 )  # fmt: skip
                 continue
+            if kind == READ:
+                resume = np.int64(outcome)
+                register = -1 - (depth + DEPTHS * (PROGRAM - action))
+            elif kind == KNOW:
+                # The step taken before on the then unknown register, and now the one that asks.
+                taken = (-1 - register) // DEPTHS
+                register = np.int64(outcome)
+                for turn in range(2):
+                    symbol = np.int64(programs[4 * (taken if turn == 0 else PROGRAM - action) + 1])
+                    if turn == 1 or taken > 0:
+                        move = find_move(moves, register, symbol)
+                        if move < 0:
+                            arena[A_REGISTER] = register
+                            arena[A_SYMBOL] = symbol
+                            return np.int64(NEED_EXPANSION)
+                        register = move >> 32
+                        resume = move_action(move)
+            else:
+                register = -1 - depth
         # The threads that read this place.
         arena[A_TOP] = base_top
         count = np.int64(1)
-        if node < 0 or outcome >= 0:
-            threads[0] = outcome
-            threads[1] = -1 - depth
+        if node < 0 or kind != POP or outcome >= 0:
+            threads[0] = outcome if kind == POP else 0
+            threads[1] = register
             threads[2] = scratch_cell(cells, arena, UNKNOWN, depth + 1, NIL, NIL)
         else:
-            count = 0
-            cell = -outcome
-            while cell != NIL:
-                if THREAD * (count + 1) > threads.size:
-                    arena[A_NEEDED] = A_THREADS
-                    return NEED_SPACE
-                at = cell * CELL
-                threads[THREAD * count] = cells[at + CELL_STATE]
-                threads[THREAD * count + 1] = cells[at + CELL_REGISTER]
-                threads[THREAD * count + 2] = cells[at + CELL_PARENT]
-                count += 1
-                cell = np.int64(cells[at + CELL_NEXT])
+            count = load_threads(cells, threads, arena, -outcome, threads.size // THREAD)
+            if arena[A_NEEDED] != 0:
+                return np.int64(NEED_SPACE)
         v = np.int64(0)
         last = np.int64(tables[T_TRIE_NODES])
         base_depth = np.int64(0)
@@ -407,6 +471,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 column = np.int64(classes[byte[v]])
             now = np.int64(states[level])
             action = np.int64(actions[now + column])
+            if resume != KEEP:
+                action = resume
+                resume = np.int64(KEEP)
             if action > 0:
                 states[level + 1] = action
                 frame_at[level + 1] = frame_at[level]
@@ -431,7 +498,16 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                         now = np.int64(cells[cell + CELL_STATE])
                         register = np.int64(cells[cell + CELL_REGISTER])
                         below = np.int64(cells[cell + CELL_PARENT])
-                    elif action <= PROGRAM and programs[4 * (PROGRAM - action)] == PUSH:
+                    elif action > PROGRAM:
+                        break
+                    elif programs[4 * (PROGRAM - action)] == SET:
+                        cell = 4 * (PROGRAM - action)
+                        register = np.int64(programs[cell + 1])
+                        action = np.int64(programs[cell + 3])
+                        continue
+                    elif programs[4 * (PROGRAM - action)] == JUMP:
+                        now = np.int64(programs[4 * (PROGRAM - action) + 1])
+                    elif programs[4 * (PROGRAM - action)] == PUSH:
                         cell = 4 * (PROGRAM - action)
                         now = np.int64(programs[cell + 1])
                         back = np.int64(programs[cell + 2])
@@ -444,7 +520,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 start = free
                 live = np.int64(action > 0)
                 if action < 0:
+                    stopped = action
                     if now == many:
+                        stopped = np.int64(KEEP)
                         start = np.int64(frames[at + 3])
                         live = np.int64(frames[at + 4])
                     else:
@@ -458,8 +536,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                         live = np.int64(1)
                     live = np.int64(
                         general_step(
-                            actions, programs, alts, cells, threads, work, pending, prefix,
-                            events, arena, rows, budget, start, live, 0, column, here, free,
+                            actions, programs, alts, moves, cells, threads, work, pending, prefix,
+                            events, arena, rows, budget, start, live, stopped, column, here, free,
                         )
                     )  # fmt: skip
                     if live < 0:
@@ -506,14 +584,29 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     if arena[A_NEEDED] != 0:
         return NEED_SPACE
 
-    # The question of the new node is that of its first event.
+    # The question of the new node is that of its first event; where steps on one register are many,
+    # or one follows another, the register itself is asked for.
     n_events = np.int64(rows[R_N_EVENTS]) - first_event
     at = NODE * new_node
     nodes[at + NODE_KIND] = LEAF
     if n_events > 0:
-        nodes[at + NODE_KIND] = events[EVENT * first_event + 1]
-        nodes[at + NODE_DEPTH] = events[EVENT * first_event + 2]
-        nodes[at + NODE_ACTION] = events[EVENT * first_event + 3]
+        kind = np.int64(events[EVENT * first_event + 1])
+        depth = np.int64(events[EVENT * first_event + 2])
+        asked = np.int64(events[EVENT * first_event + 3])
+        if kind == READ:
+            other = asked
+            for i in range(first_event, first_event + n_events):
+                if events[EVENT * i + 1] == READ and events[EVENT * i + 2] == depth:
+                    action = np.int64(events[EVENT * i + 3])
+                    if -1 - events[EVENT * i + 4] >= DEPTHS or (
+                        action != asked and other != asked and action != other
+                    ):
+                        kind = np.int64(KNOW)
+                    if action != asked:
+                        other = action
+        nodes[at + NODE_KIND] = kind
+        nodes[at + NODE_DEPTH] = depth
+        nodes[at + NODE_ACTION] = asked
     else:
         flags |= row_flags(row, tables[T_VOCAB_SIZE])
     nodes[at + NODE_FIRST_EVENT] = first_event

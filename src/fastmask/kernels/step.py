@@ -14,10 +14,13 @@ import numpy as np
 from .._jit import inner
 from .cells import insert
 from .layout import (
-    A_EXPAND,
+    ANY_TEXT,
     A_NEEDED,
     A_PENDING,
+    A_REGISTER,
     A_STEPS,
+    A_SYMBOL,
+    A_TEXT,
     A_THREADS,
     A_WORK,
     CELL,
@@ -27,19 +30,27 @@ from .layout import (
     CELL_STATE,
     CHOICE,
     DEAD,
+    DEPTHS,
     EVENT,
     EXPAND,
+    JUMP,
+    KEEP,
     NEED_EXPANSION,
     NEED_SPACE,
+    NEED_TEXT,
     NIL,
+    NO_TEXT,
     OVER_BUDGET,
     POP,
     PROGRAM,
     PUSH,
+    READ,
+    RETURN,
     R_EVENTS,
     R_FIRST_EVENT,
     R_N_EVENTS,
-    RETURN,
+    SET,
+    STEP,
     THREAD,
     UNKNOWN,
     WORK,
@@ -114,13 +125,37 @@ def union(cells, prefix, arena, head, other):
 
 
 @inner
+def find_move(moves, register, symbol):
+    """Packed move of a register on a symbol, or -1 if it has not been made."""
+    key = ((register + 1) << 32) | symbol
+    mask = moves.size // 2 - 1
+    slot = (key ^ (key >> 27) ^ (key >> 11)) & mask
+    while True:
+        stored = np.int64(moves[2 * slot])
+        if stored == key:
+            return np.int64(moves[2 * slot + 1])
+        if stored == 0:
+            return np.int64(-1)
+        slot = (slot + 1) & mask
+
+
+@inner
+def move_action(move):
+    """The action of a packed move."""
+    action = move & 0xFFFFFFFF
+    if action >= 0x80000000:
+        action -= 0x100000000
+    return action
+
+
+@inner
 def general_step(
-    actions, programs, alts, cells, threads, work, pending, prefix, events,
+    actions, programs, alts, moves, cells, threads, work, pending, prefix, events,
     arena, rows, budget, source, count, resume, column, place, target,
 ):  # fmt: skip
     """Move threads[source:source + count] over one column; the results go to threads[target:].
 
-    With ``resume`` below zero the first thread starts with that action instead of its state's.
+    Unless ``resume`` is KEEP the first thread starts with that action instead of its state's.
     Returns the number of threads that live on, or a negative status. Where the unknown stack is
     needed an event at ``place`` is left.
     """
@@ -128,7 +163,7 @@ def general_step(
     for i in range(source, source + count):
         state = np.int64(threads[THREAD * i])
         action = np.int64(actions[state + column])
-        if resume < 0 and i == source:
+        if resume != KEEP and i == source:
             action = np.int64(resume)
         n_work = add_work(
             work, arena, n_work, action, threads[THREAD * i + 1], threads[THREAD * i + 2], state
@@ -183,7 +218,8 @@ def general_step(
                     arena[A_STEPS] += 1
                     cell = np.int64(cells[at + CELL_NEXT])
             elif action == EXPAND:
-                arena[A_EXPAND] = state
+                arena[A_REGISTER] = state
+                arena[A_SYMBOL] = -1
                 return NEED_EXPANSION
             else:
                 at = 4 * (PROGRAM - action)
@@ -192,6 +228,30 @@ def general_step(
                     for i in range(programs[at + 1], programs[at + 1] + programs[at + 2]):
                         # State 0 keeps a choice from standing for its whole thread in `is_queued`.
                         n_work = add_work(work, arena, n_work, alts[i], register, below, 0)
+                elif kind == JUMP:
+                    action = np.int64(actions[programs[at + 1] + column])
+                    n_work = add_work(
+                        work, arena, n_work, action, register, below, programs[at + 1]
+                    )
+                elif kind == SET:
+                    n_work = add_work(
+                        work, arena, n_work, programs[at + 3], programs[at + 1], below, 0
+                    )
+                elif kind == STEP and register < 0:
+                    depth = (-1 - register) & (DEPTHS - 1)
+                    emit(events, rows, arena, place, READ, depth, action, register)
+                elif kind == STEP:
+                    symbol = np.int64(programs[at + 1])
+                    if programs[at + 2] != 0 and arena[A_TEXT] != ANY_TEXT:
+                        symbol = np.int64(arena[A_TEXT])
+                        if symbol == NO_TEXT:
+                            return NEED_TEXT
+                    move = find_move(moves, register, symbol)
+                    if move < 0:
+                        arena[A_REGISTER] = register
+                        arena[A_SYMBOL] = symbol
+                        return NEED_EXPANSION
+                    n_work = add_work(work, arena, n_work, move_action(move), move >> 32, below, 0)
                 elif kind == PUSH:
                     callee = np.int64(programs[at + 1])
                     back = np.int64(programs[at + 2])
