@@ -154,12 +154,10 @@ class Vocabulary:
 
     def ids_of(self, token: bytes) -> list[int]:
         """All ids with exactly these bytes, special names included, ascending."""
-        lengths = np.diff(self.token_offsets)
-        return [
-            token_id
-            for token_id in np.flatnonzero(lengths == len(token)).tolist()
-            if self.tokens[token_id] == token
-        ]
+        ids = np.flatnonzero(np.diff(self.token_offsets) == len(token))
+        places = self.token_offsets[ids][:, None] + np.arange(len(token))
+        same = self.token_bytes[places] == np.frombuffer(token, np.uint8)
+        return [int(i) for i in ids[same.all(axis=1)]]
 
     # Equality and printing
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import I32, U8, contiguous
+from .._arrays import I32, U8
 from ..errors import FormatError
 from .trie import TokenTrie
 
@@ -112,37 +112,52 @@ def read_vocabulary(file: str | os.PathLike[str] | IO[bytes]) -> StoredVocabular
         arrays = _arrays(file, name)
     if missing := sorted(_TOKEN_ARRAYS.keys() - arrays.keys()):
         raise FormatError(f"{name} is no vocabulary: it has no array named {', '.join(missing)}")
-    version = arrays.pop("format_version", None)
-    checksum = str(arrays.pop("checksum", ""))
-    if version is not None:
-        if version.shape != () or version.dtype.kind != "i" or int(version) != FORMAT_VERSION:
-            raise FormatError(
-                f"{name} has vocabulary format {version}, this fastmask reads {FORMAT_VERSION}: "
-                "make the file anew from the tokenizer"
-            )
-        if checksum != _checksum(arrays):
-            raise FormatError(f"{name} is damaged: its checksum does not fit its content")
+    ours = "format_version" in arrays
+    if ours:
+        _check_origin(arrays, name)
+    _check_tokens(arrays, name)
+    digest = str(arrays["digest"]) if ours and "digest" in arrays else None
+    trie = {key: arrays[f"trie_{key}"] for key in TokenTrie.__slots__ if f"trie_{key}" in arrays}
+    has_trie = ours and len(trie) == len(TokenTrie.__slots__)
+    return StoredVocabulary(
+        arrays["bytes"],
+        arrays["offsets"],
+        arrays["special"],
+        arrays["eos"],
+        digest,
+        TokenTrie(**trie) if has_trie else None,
+    )
+
+
+def _check_origin(arrays: dict[str, npt.NDArray[Any]], name: str) -> None:
+    """Version and checksum of a file of ``write_vocabulary``; both are taken out."""
+    version = arrays.pop("format_version")
+    checksum = arrays.pop("checksum", None)
+    if version.shape != () or version.dtype.kind != "i" or int(version) != FORMAT_VERSION:
+        raise FormatError(
+            f"{name} has vocabulary format {version}, this fastmask reads {FORMAT_VERSION}: make "
+            "the file anew from the tokenizer"
+        )
+    if str(checksum) != _checksum(arrays):
+        raise FormatError(f"{name} is damaged: its checksum does not fit its content")
+
+
+def _check_tokens(arrays: dict[str, npt.NDArray[Any]], name: str) -> None:
+    """Types, shapes and places of the four token arrays."""
     for key, dtype in _TOKEN_ARRAYS.items():
         if arrays[key].ndim != 1 or arrays[key].dtype != dtype:
             raise FormatError(
                 f"{name}: array {key} is {arrays[key].dtype} of shape {arrays[key].shape}, "
                 f"not flat {np.dtype(dtype)}"
             )
-    offsets = contiguous(arrays["offsets"], np.int32)
+    offsets, special, eos = arrays["offsets"], arrays["special"], arrays["eos"]
     ends_fit = offsets.size > 0 and offsets[0] == 0 and offsets[-1] == arrays["bytes"].size
     if not ends_fit or (offsets[1:] < offsets[:-1]).any():
         raise FormatError(f"{name}: the offsets do not cut the bytes into tokens")
-    if arrays["special"].size != offsets.size - 1:
-        raise FormatError(f"{name}: {offsets.size - 1} tokens, {arrays['special'].size} flags")
-    if ((arrays["eos"] < 0) | (arrays["eos"] >= offsets.size - 1)).any():
+    if special.size != offsets.size - 1:
+        raise FormatError(f"{name}: {offsets.size - 1} tokens, {special.size} flags")
+    if ((eos < 0) | (eos >= special.size)).any():
         raise FormatError(f"{name}: end ids outside the tokens")
-    digest = str(arrays["digest"]) if version is not None and "digest" in arrays else None
-    trie = None
-    if version is not None and "trie_byte" in arrays:
-        trie = TokenTrie(**{key: arrays[f"trie_{key}"] for key in TokenTrie.__slots__})
-    return StoredVocabulary(
-        arrays["bytes"], offsets, arrays["special"], arrays["eos"], digest, trie
-    )
 
 
 def _arrays(stream: IO[bytes], name: str) -> dict[str, npt.NDArray[Any]]:
