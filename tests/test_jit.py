@@ -50,6 +50,9 @@ def environment(cache, **more):
     return {**kept, "FASTMASK_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
+pytestmark = pytest.mark.large
+
+
 class Copy:
     """A copy of the kernel part of the package, and its own cache folder."""
 

@@ -47,20 +47,16 @@ def terminal_curves(
         for x, y in ordered:
             row, column = place(x, y)
             field[row][column] = mark
-    ticks = {
-        round((top - decade) / (top - bottom) * (height - 1)): decade
-        for decade in range(math.ceil(bottom), math.floor(top) + 1)
-    }
+    ticks = {place(10**left, value)[0]: value for value in _ticks(bottom, top, height // 5)}
     lines = [f"  {y_label}"]
     for row, cells in enumerate(field):
-        tick = _decade(ticks[row]) if row in ticks else ""
+        tick = f"{ticks[row]:,g}" if row in ticks else ""
         lines.append(f"{tick:>8} |{''.join(cells).rstrip()}")
     lines.append(" " * 9 + "+" + "-" * width)
     below = [" "] * (width + 12)
-    for decade in range(math.ceil(left), math.floor(right) + 1):
-        column = round((decade - left) / (right - left) * (width - 1))
-        label = _decade(decade)
-        below[column + 10 : column + 10 + len(label)] = label
+    for value in _ticks(left, right, width // 12):
+        column = place(value, 10**top)[1] + 10
+        below[column : column + len(f"{value:,g}")] = f"{value:,g}"
     lines.append("".join(below).rstrip() + f"  {x_label}")
     names = (f"{mark} {name}" for name, mark in zip(curves, _MARKS, strict=False))
     lines.append(" " * 10 + "    ".join(names))
@@ -88,6 +84,7 @@ def save_curves(
     """
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import StrMethodFormatter
     except ImportError:
         raise ImportError("pictures need matplotlib: pip install 'fastmask[plot]'") from None
     figure = Figure(figsize=(8, 5), layout="constrained")
@@ -98,6 +95,8 @@ def save_curves(
     axes.set_title(title)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.grid(which="major", alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
@@ -110,5 +109,16 @@ def _log_range(values: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
-def _decade(exponent: int) -> str:
-    return f"{10**exponent:,}" if 0 <= exponent < 6 else f"1e{exponent}"
+def _ticks(low: float, high: float, wanted: int) -> list[float]:
+    """Round numbers between two powers of ten: decades, or also their twos and fives."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5)):
+        ticks = [
+            step * 10.0**decade
+            for decade in decades
+            for step in steps
+            if low - 1e-9 <= math.log10(step) + decade <= high + 1e-9
+        ]
+        if len(ticks) >= wanted:
+            break
+    return ticks

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .explain import Verifier, shown_byte, shown_ranges
+from .sources import byte_vocabulary
 
 if TYPE_CHECKING:
-    from ..compiler import CompiledGrammar
     from ..vocabulary import Vocabulary
 
 __all__ = ["add_arguments", "run"]
@@ -47,15 +47,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the three parts; with --json only their numbers."""
-    from ..vocabulary import Vocabulary
-    from ..warm import warm_up
-
     show: Callable[[str], None] = (lambda _: None) if options.json else print
     started = time.perf_counter()
-    _note("kernels: compiled on the first start, loaded on the next")
-    warm_up()
+    _note("Getting ready: kernels are compiled on the first start (half a minute), then kept.")
+    from ..vocabulary import Vocabulary
+
+    _rehearse()
     document: dict[str, Any] = {"kernels_seconds": time.perf_counter() - started}
+    _note(f"Ready after {document['kernels_seconds']:.1f} s.")
     vocabulary = Vocabulary.gpt2()
+    vocabulary.trie  # noqa: B018
     show(f"The vocabulary is GPT-2's: {vocabulary.size:,} tokens.\n")
     document["patterns"] = _compile_patterns(vocabulary, show)
     document["answer"] = _answer(vocabulary, show)
@@ -82,6 +83,22 @@ def _table(rows: Iterable[tuple[str, ...]]) -> str:
         cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
         lines.append("  ".join([f"  {first.ljust(widths[0])}", *cells]))
     return "\n".join(lines)
+
+
+def _rehearse() -> None:
+    """Everything once, small and silently, so that no time shown has a compilation in it."""
+    small = _cut(byte_vocabulary(), 257)
+    silent: Callable[[str], None] = lambda _: None  # noqa: E731
+    _note("  automata and tables")
+    _compile_patterns(small, silent)
+    _note("  masks from tables")
+    _table_seconds(small, _spelling(small), 1)
+    _note("  masks by trying every token")
+    _naive_seconds(small, _spelling(small), 1)
+    _note("  explanations")
+    from ..grammar.core import Grammar
+
+    Verifier(Grammar.from_regex(_MEASURED))(b"{}")
 
 
 # 1. Patterns become tables
@@ -154,9 +171,11 @@ def _answer(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, An
         row = matcher.next_token_bitmask()
         chosen = int(rng.choice(belief.size, p=masked_softmax(logits, row)))
         text = "".join(tokens[i] for i in drawn)
+        allowed = matcher.allowed_token_ids().tolist()
         step = {
             "text": text,
-            "allowed": len(matcher.allowed_token_ids()),
+            "allowed": len(allowed),
+            "examples": [tokens[i] for i in allowed[:3]],
             "wanted": tokens[wanted],
             "belief": float(belief[wanted]),
             "refused": not matcher.is_token_allowed(wanted),
@@ -172,24 +191,29 @@ def _answer(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, An
         steps.append(step)
         drawn.append(chosen)
         matcher.accept_token(chosen)
-    rows = [("text so far", "allowed", "the model wanted", "", "drawn")]
+    rows = [("text so far", "allowed", "such as", "the model wanted", "", "drawn")]
     for step in steps:
         rows.append(
             (
-                repr(step["text"]),
+                step["text"] or "(nothing)",
                 f"{step['allowed']:,}",
-                f"{step['wanted'] or '(end)'!s} {step['belief']:.0%}",
+                " ".join(map(_shown_token, step["examples"])),
+                f"{_shown_token(step['wanted'])} {step['belief']:.0%}",
                 "refused" if step["refused"] else "",
-                repr(step["drawn"]) if step["drawn"] else "(end)",
+                _shown_token(step["drawn"]),
             )
         )
     show(_table(rows))
     for step in steps:
         if step["refused"]:
-            show(f"\n  {step['wanted']!r} was refused: {step['why']}.")
+            show(f"\n  {_shown_token(step['wanted'])} was refused: {step['why']}.")
     answer = "".join(tokens[i] for i in drawn)
     show(f"\n  The answer: {answer}")
     return {"pattern": _MEASURED, "text": answer, "steps": steps}
+
+
+def _shown_token(token: str) -> str:
+    return f"'{token}'" if token else "(end)"
 
 
 # 3. What a mask costs
@@ -202,10 +226,10 @@ def _cut(vocabulary: Vocabulary, size: int) -> Vocabulary:
     return Vocabulary([*vocabulary.tokens[: size - 1], b""], eos_token_ids=[size - 1])
 
 
-def _spelling(compiled: CompiledGrammar, text: bytes) -> list[int]:
-    """Token ids of a text, always the longest token that fits."""
+def _spelling(vocabulary: Vocabulary) -> list[int]:
+    """Token ids of the reference answer, always the longest token that fits."""
     ids = []
-    vocabulary = compiled.vocabulary
+    text = _REFERENCE.encode()
     while text:
         length = next(n for n in range(len(text), 0, -1) if vocabulary.ids_of(text[:n]))
         ids.append(vocabulary.ids_of(text[:length])[0])
@@ -213,21 +237,20 @@ def _spelling(compiled: CompiledGrammar, text: bytes) -> list[int]:
     return [*ids, vocabulary.eos_token_ids[0]]
 
 
-def _naive_seconds(compiled: CompiledGrammar, answers: int) -> float:
+def _naive_seconds(vocabulary: Vocabulary, ids: list[int], answers: int) -> float:
     """Masks of so many answers, by trying every token at each step."""
-    from .. import naive_mask
+    from ..compiler import GrammarCompiler
+    from ..naive import naive_mask
 
-    ids = _spelling(compiled, _REFERENCE.encode())
-    vocabulary = compiled.vocabulary
-    prefixes = [b"".join(vocabulary.tokens[i] for i in ids[:n]) for n in range(len(ids))]
     started = time.perf_counter()
+    compiled = GrammarCompiler(vocabulary).compile_regex(_MEASURED)
     for _ in range(answers):
-        for prefix in prefixes:
-            naive_mask(compiled, prefix, vocabulary)
+        for step in range(len(ids)):
+            naive_mask(compiled, ids[:step], vocabulary)
     return time.perf_counter() - started
 
 
-def _table_seconds(vocabulary: Vocabulary, answers: int) -> float:
+def _table_seconds(vocabulary: Vocabulary, ids: list[int], answers: int) -> float:
     """Masks of so many answers from a table that is made first."""
     from ..bitmask import allocate_token_bitmask
     from ..compiler import GrammarCompiler
@@ -236,7 +259,6 @@ def _table_seconds(vocabulary: Vocabulary, answers: int) -> float:
     started = time.perf_counter()
     compiled = GrammarCompiler(vocabulary).compile_regex(_MEASURED)
     compiled.mask_table()
-    ids = _spelling(compiled, _REFERENCE.encode())
     bitmask = allocate_token_bitmask(1, vocabulary.size)
     for _ in range(answers):
         matcher = GrammarMatcher(compiled)
@@ -247,38 +269,31 @@ def _table_seconds(vocabulary: Vocabulary, answers: int) -> float:
 
 
 def _measure(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, Any]:
-    from ..compiler import GrammarCompiler
-
-    show(
-        "\n3. What the masks of an answer cost: trying every token at each step, against a table.\n"
-    )
-    _note("measuring ...")
+    show("\n3. What masks cost: trying every token at each step, against a table made first.\n")
+    _note("Measuring ...")
+    ids = _spelling(vocabulary)
     by_answers = []
-    compiled = GrammarCompiler(vocabulary).compile_regex(_MEASURED)
     naive: float | None = 0.0
     for answers in _ANSWERS:
-        naive = None if naive is None or naive > _PATIENCE else _naive_seconds(compiled, answers)
-        table = min(_table_seconds(vocabulary, answers) for _ in range(3))
+        patient = naive is not None and naive < _PATIENCE
+        naive = _naive_seconds(vocabulary, ids, answers) if patient else None
+        table = min(_table_seconds(vocabulary, ids, answers) for _ in range(3))
         by_answers.append({"answers": answers, "naive_seconds": naive, "table_seconds": table})
     by_size = []
     for size in (*_SIZES, vocabulary.size):
-        cut = vocabulary if size == vocabulary.size else _cut(vocabulary, size)
-        compiled = GrammarCompiler(cut).compile_regex(_MEASURED)
+        cut = _cut(vocabulary, size)
+        spelling = _spelling(cut)
         by_size.append(
             {
                 "vocabulary_size": size,
-                "naive_seconds": min(_naive_seconds(compiled, 1) for _ in range(2)),
-                "table_seconds": min(_table_seconds(cut, 1) for _ in range(3)),
+                "naive_seconds": min(_naive_seconds(cut, spelling, 1) for _ in range(3)),
+                "table_seconds": min(_table_seconds(cut, spelling, 1) for _ in range(3)),
             }
         )
     show(_cost_table("answers", by_answers))
-    show("")
+    show(f"\n  One answer is {len(ids)} tokens. For one, by size of the vocabulary:\n")
     show(_cost_table("vocabulary_size", by_size))
-    return {
-        "steps": len(_spelling(compiled, _REFERENCE.encode())),
-        "by_answers": by_answers,
-        "by_vocabulary_size": by_size,
-    }
+    return {"steps": len(ids), "by_answers": by_answers, "by_vocabulary_size": by_size}
 
 
 def _cost_table(key: str, rows: list[dict[str, Any]]) -> str:
@@ -290,7 +305,7 @@ def _cost_table(key: str, rows: list[dict[str, Any]]) -> str:
                 f"{row[key]:,}",
                 "" if naive is None else f"{naive * 1000:,.1f}",
                 f"{table * 1000:,.2f}",
-                "" if naive is None else f"{naive / table:,.0f}",
+                "" if naive is None else f"{naive / table:,.1f}",
             )
         )
     return _table(lines)
