@@ -17,6 +17,7 @@ Networks are Woods' (1970); the loop is the regular closure of left-linear rules
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence as Sequence_
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from .grammar.ir import (
     Literal,
     Reference,
     Repeat,
+    Schema,
     Sequence,
     Tokens,
     children,
@@ -55,14 +57,16 @@ class Networks:
     grammar : Grammar
     token_classes : callable
         Gives the classes of atomic tokens that a `Tokens` expression stands for.
+    schemas : sequence of Schema
+        The schemas in it: calls of automata that are made elsewhere.
     absent : bytes
         Bytes that no token of the vocabulary holds: no text can have them.
 
     Attributes
     ----------
     names : list of str
-        Rule names; a call of rule ``i`` is the symbol ``FIRST_SYMBOL + i``, a class ``k`` of atomic
-        tokens is ``FIRST_SYMBOL + len(names) + k``.
+        Rule names. Symbols, from ``FIRST_SYMBOL`` on, are calls of the rules, calls of the schemas,
+        and classes of atomic tokens.
     automata : list of Dfa
         What a call of each rule reads: never the empty text.
     root : int
@@ -76,10 +80,12 @@ class Networks:
         self,
         grammar: Grammar,
         token_classes: Callable[[Tokens], list[int]],
+        schemas: Sequence_[Schema] = (),
         absent: bytes = b"",
     ) -> None:
         self._rules = grammar.rules
         self._token_classes = token_classes
+        self._schemas = {schema: k for k, schema in enumerate(schemas)}
         self._inlined = _inlinable(self._rules, grammar.root)
         self.names = [name for name in self._rules if name not in self._inlined]
         self._index = {name: i for i, name in enumerate(self.names)}
@@ -105,10 +111,15 @@ class Networks:
             entry = self.automata[self.root]
             self.entry = _or_empty(entry) if self.root in empty else entry
 
+    @property
+    def n_callees(self) -> int:
+        """Rules and schemas."""
+        return len(self.names) + len(self._schemas)
+
     def calls(self, automaton: Dfa) -> list[tuple[int, int, int]]:
-        """(state, rule, state to return to) of every call in an automaton."""
+        """(state, callee, state to return to) of every call: callees are rules, then schemas."""
         first = automaton.n_classes
-        last = min(first + len(self.names), automaton.table.shape[1])
+        last = min(first + self.n_callees, automaton.table.shape[1])
         states, columns = np.nonzero(automaton.table[:, first:last])
         targets = automaton.table[states, columns + first]
         return list(zip(states.tolist(), columns.tolist(), targets.tolist(), strict=True))
@@ -146,8 +157,10 @@ class Networks:
                 else:
                     at = nfa.symbol(at, FIRST_SYMBOL + self._index[item.name])
             elif isinstance(item, Tokens):
-                first = FIRST_SYMBOL + len(self.names)
+                first = FIRST_SYMBOL + self.n_callees
                 at = nfa.join([nfa.symbol(at, first + k) for k in self._token_classes(item)])
+            elif isinstance(item, Schema):
+                at = nfa.symbol(at, FIRST_SYMBOL + len(self.names) + self._schemas[item])
             elif isinstance(item, Automaton):
                 at = nfa.automaton(at, item.dfa)
             elif item[0] == _GO:

@@ -52,7 +52,7 @@ class Rows:
         self.record = AddressRecord(layout.R_SIZE)
         self.words = self.record.words
         self.record.bind(layout.R_ROW_OF, np.zeros(n_cells, np.int32))
-        self.record.bind(layout.R_ROOT, np.zeros(tables.n_states, np.int32))
+        self.record.bind(layout.R_ROOT, np.zeros(tables.max_states, np.int32))
         self.record.bind(layout.R_NODES, np.zeros(layout.NODE * n_nodes, np.int64))
         edges = 1 << (2 * n_nodes - 1).bit_length()
         self.record.bind(layout.R_EDGES, np.zeros(2 * edges, np.int64))

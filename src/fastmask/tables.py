@@ -1,47 +1,87 @@
 """`Tables`: a grammar over a vocabulary as flat arrays, the pushdown automaton that kernels run.
 
-One map takes bytes to columns, one table takes (state, column) to an action. States are premultiplied
-by a power-of-two stride, so a plain step is two loads and an add. Behind the byte columns stand the
-pseudo-columns: one a class of atomic tokens, and one for the end of the text. An action is a next
-state, a return, or a program (a call, or several actions at once where the grammar does not decide).
+One map takes bytes to columns, one table takes (state, column) to an action. States are
+premultiplied by a power-of-two stride, so a plain step is two loads and an add. Behind the byte
+columns stand the pseudo-columns: one a class of atomic tokens, and one for the end of the text. An
+action is a next state, a return, or a program (a call, a step of the frame's register, or several
+actions at once where the grammar does not decide).
 
-A state that may both go on and return does so only on columns that can follow its rule; where it can
-do nothing else it returns on every column, so that what a rule does alone does not depend on its
-callers.
+Tables that hold a schema are open: their parts are made while texts reach them. They are given room
+once and never move, so that kernels may read them while they grow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import I32, U8, AddressRecord, contiguous
+from ._arrays import I32, I64, U8, AddressRecord, contiguous, grown
 from .automata import Dfa
 from .errors import BudgetError, GrammarError
 from .grammar.core import Grammar
-from .grammar.ir import Tokens, postorder
+from .grammar.ir import Schema, Tokens, postorder
 from .kernels import layout
+from .kernels.step import enter_move
 from .networks import Networks, strongly_connected
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Tables"]
+__all__ = ["STEP_BUDGET", "Frame", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
+_OPEN_STATES = 1 << 16
+_OPEN_PROGRAMS = 1 << 16
+_OPEN_MOVES = 1 << 17
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
+_FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
+_SCHEMA_RANK = 1 << 24
 
 
-def _tokens(grammar: Grammar) -> Iterator[Tokens]:
-    for expression in grammar.rules.values():
-        for node in postorder(expression):
-            if isinstance(node, Tokens):
-                yield node
+class Frame(Protocol):
+    """What a frame's register stands for: its moves are made when a text first asks for them."""
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+
+
+class _VocabularyArrays(NamedTuple):
+    """The arrays of a vocabulary as kernels want them."""
+
+    token_kind: I32
+    token_bytes: U8
+    token_offsets: I32
+    end_tokens: I32
+
+
+@functools.lru_cache(maxsize=16)
+def _vocabulary_arrays(vocabulary: Vocabulary) -> _VocabularyArrays:
+    kind = np.where(vocabulary.is_text != 0, layout.TEXT, layout.BANNED).astype(np.int32)
+    kind[list(vocabulary.eos_token_ids)] = layout.STOP
+    return _VocabularyArrays(
+        kind,
+        contiguous(vocabulary.token_bytes, np.uint8),
+        contiguous(vocabulary.token_offsets, np.int32),
+        np.array(vocabulary.eos_token_ids, np.int32),
+    )
+
+
+def _leaves(grammar: Grammar, kind: type) -> list[Any]:
+    """The distinct expressions of one kind in a grammar."""
+    return list(
+        dict.fromkeys(
+            node
+            for expression in grammar.rules.values()
+            for node in postorder(expression)
+            if isinstance(node, kind)
+        )
+    )
 
 
 class Tables:
@@ -57,10 +97,15 @@ class Tables:
     record : AddressRecord
         What kernels read (``kernels.layout``, ``T_*``).
     n_states : int
+        States made so far.
+    max_states : int
+        States there is room for.
     start_state, final_state : int
         Premultiplied: where the text begins, and what lies under the first frame.
     token_kind : int32[size]
         ``TEXT``, ``BANNED``, ``STOP`` or the pseudo-column of an atomic token.
+    frames : list of Frame
+        What registers stand for; register 0 is that of frames without one.
 
     Raises
     ------
@@ -74,14 +119,22 @@ class Tables:
         self.vocabulary = vocabulary
         self.words = (vocabulary.size + 31) // 32
         self.step_budget = STEP_BUDGET
+        self.frames: list[Frame | None] = [None]
         self._columns: list[I32] = []
         self._classes_of: dict[Tokens, list[int]] = {}
-        sets = list(dict.fromkeys(_tokens(grammar)))
+        self._codes: dict[tuple[int, ...], int] = {}
+        self._deferred: dict[int, Callable[[int], None]] = {}
+        self._n_symbols = 0
+        self._n_moves = 0
+        sets = _leaves(grammar, Tokens)
         if sets:
             self._classify_tokens(sets)
-        networks = Networks(grammar, self._classes_of.__getitem__, vocabulary.absent_bytes)
-        self.networks = networks
-        self._lay_out(networks)
+        schemas = _leaves(grammar, Schema)
+        self.is_open = bool(schemas)
+        self.networks = Networks(
+            grammar, self._classes_of.__getitem__, schemas, vocabulary.absent_bytes
+        )
+        self._lay_out(self.networks, schemas)
         self._bind()
 
     def _classify_tokens(self, sets: list[Tokens]) -> None:
@@ -119,91 +172,193 @@ class Tables:
 
     # --- layout ----------------------------------------------------------------------------------
 
-    def _lay_out(self, networks: Networks) -> None:
+    def _lay_out(self, networks: Networks, schemas: list[Schema]) -> None:
         automata = [*networks.automata]
-        entry = len(automata)
-        if networks.entry != automata[networks.root]:
+        entry = networks.root
+        if networks.entry != automata[entry]:
+            entry = len(automata)
             automata.append(networks.entry)
-        else:
-            entry = networks.root
-        stacked = np.stack([a.classes for a in automata])
-        _, byte_of, classes = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
-        self.byte_classes: U8 = classes.reshape(-1).astype(np.uint8)
-        n_classes = len(byte_of)
-        n_columns = n_classes + len(self._columns) + 1
-        self.first_token_column = n_classes
-        self.end_column = n_columns - 1
-        self.shift = max(2, (n_columns - 1).bit_length())
-        offsets = np.cumsum([_FIRST_STATE] + [a.n_states - 1 for a in automata])
-        self.n_states = int(offsets[-1])
-        if self.n_states << self.shift > _MAX_ACTIONS:
-            raise BudgetError("table cells", _MAX_ACTIONS, "use smaller repetition counts")
-        self._rule_offsets = offsets
+        byte_of = self._make_columns(automata)
+        self._rule_offsets = np.cumsum([_FIRST_STATE] + [a.n_states - 1 for a in automata])
         self._rule_names = [*networks.names, networks.names[networks.root]]
-        bases = [int(offset) - 1 for offset in offsets[:-1]]  # an automaton's state 0 is dead
+        self.n_states = int(self._rule_offsets[-1])
+        self._make_room()
+        bases = [int(offset) - 1 for offset in self._rule_offsets[:-1]]  # state 0 of each is dead
         calls = [networks.calls(a) for a in automata]
-        moves = [
-            self._moves(a, base, byte_of, n_columns)
-            for a, base in zip(automata, bases, strict=True)
-        ]
-        first = self._first(automata, calls, moves)
+        moves = [self._moves(a, b, byte_of) for a, b in zip(automata, bases, strict=True)]
+        first, ranks = self._first(automata, calls, moves, len(schemas))
         follow = self._follow(automata, calls, moves, first, entry)
-        ranks = self._ranks(automata, calls)
-        actions = np.zeros((self.n_states, 1 << self.shift), np.int32)
-        actions[_MANY] = layout.GENERAL
-        actions[_FINAL, self.end_column] = _DONE << self.shift
-        programs: list[int] = [0, 0, 0, 0]
-        alts: list[int] = []
+        # Callees: the rules, then the schemas.
+        starts = [(bases[i] + a.start) << self.shift for i, a in enumerate(networks.automata)]
+        for schema in schemas:
+            starts.append(self.new_states(1))
+            schema.source.build(self, starts[-1])
         for i, automaton in enumerate(automata):
             block = self._actions(
-                automaton, calls[i], moves[i], first, follow[i], bases, automata, ranks, bases[i],
-                programs, alts, n_columns,
-            )  # fmt: skip
-            actions[bases[i] + 1 : bases[i] + automaton.n_states, :n_columns] = block[1:]
-        self._actions_table: I32 = actions.reshape(-1)
-        self._programs: I32 = np.array(programs, np.int32)
-        self._alts: I32 = np.array(alts or [0], np.int32)
+                automaton, calls[i], moves[i], first, follow[i], starts, ranks, bases[i]
+            )
+            last = bases[i] + automaton.n_states
+            self.actions[bases[i] + 1 : last, : self.n_columns] = block[1:]
         self.start_state = (bases[entry] + automata[entry].start) << self.shift
         self.final_state = _FINAL << self.shift
 
-    def _moves(
-        self, automaton: Dfa, base: int, byte_of: npt.NDArray[np.int64], n_columns: int
-    ) -> I32:
+    def _make_columns(self, automata: list[Dfa]) -> npt.NDArray[np.int64]:
+        """Choose the columns; returns a byte of each byte column."""
+        if self.is_open:
+            # What is made later may tell any two bytes apart.
+            self.byte_classes = np.arange(256, dtype=np.uint8)
+            self.byte_classes[_FIRST_INVALID_BYTE:] = 255
+            byte_of = np.arange(_FIRST_INVALID_BYTE)
+            if len(self._columns) > 255 - _FIRST_INVALID_BYTE - 1:
+                raise BudgetError("classes of atomic tokens", 9, "use fewer sets of tokens")
+        else:
+            stacked = np.stack([a.classes for a in automata])
+            _, byte_of, classes = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
+            self.byte_classes = classes.reshape(-1).astype(np.uint8)
+        self.first_token_column = len(byte_of)
+        self.end_column = len(byte_of) + len(self._columns)
+        self.n_columns = self.end_column + 1
+        self.shift = 8 if self.is_open else max(2, (self.n_columns - 1).bit_length())
+        return byte_of
+
+    def _make_room(self) -> None:
+        """The table of actions with its fixed states, and lists of programs."""
+        self.max_states = max(_OPEN_STATES, 2 * self.n_states) if self.is_open else self.n_states
+        if self.max_states << self.shift > _MAX_ACTIONS:
+            raise BudgetError("table cells", _MAX_ACTIONS, "use smaller repetition counts")
+        # Untouched pages of a zeroed array cost nothing.
+        self.actions: I32 = np.zeros((self.max_states, 1 << self.shift), np.int32)
+        self.actions[_MANY] = layout.GENERAL
+        self.actions[_FINAL, self.end_column] = _DONE << self.shift
+        room = _OPEN_PROGRAMS if self.is_open else 64
+        self._programs: I32 = np.zeros(4 * room, np.int32)
+        self._n_programs = 1
+        self._alts: I32 = np.zeros(room, np.int32)
+        self._n_alts = 0
+        self.moves: I64 = np.zeros(2 * (_OPEN_MOVES if self.is_open else 1), np.int64)
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def new_states(self, n: int) -> int:
+        """``n`` dead states in a row; the first, premultiplied."""
+        first = self.n_states
+        if first + n > self.max_states:
+            raise BudgetError(
+                "automaton states", self.max_states, "the schema is too large, or the text too long"
+            )
+        self.n_states = first + n
+        return first << self.shift
+
+    def row(self, state: int) -> I32:
+        """The actions of a state, int32[columns], to be written before the state is reached."""
+        row: I32 = self.actions[state >> self.shift]
+        return row
+
+    def program(self, kind: int, a: int = 0, b: int = 0, then: int = 0) -> int:
+        """The action code of a program."""
+        key = (kind, a, b, then)
+        code = self._codes.get(key)
+        if code is None:
+            n = self._n_programs
+            if 4 * n >= self._programs.size:
+                self._programs = self._more(self._programs)
+            self._programs[4 * n : 4 * n + 4] = key
+            self._n_programs = n + 1
+            code = self._codes[key] = layout.PROGRAM - n
+        return code
+
+    def choice(self, codes: list[int]) -> int:
+        """The action code of several actions at once."""
+        codes = sorted(set(codes) - {layout.DEAD})
+        if len(codes) < 2:
+            return codes[0] if codes else layout.DEAD
+        key = (-1, *codes)
+        code = self._codes.get(key)
+        if code is None:
+            at = self._n_alts
+            while at + len(codes) > self._alts.size:
+                self._alts = self._more(self._alts)
+            self._alts[at : at + len(codes)] = codes
+            self._n_alts = at + len(codes)
+            code = self._codes[key] = self.program(layout.CHOICE, at, len(codes))
+        return code
+
+    def _more(self, array: I32) -> I32:
+        if self.is_open:
+            raise BudgetError("automaton programs", _OPEN_PROGRAMS, "the schema is too large")
+        return grown(array, 2 * array.size)
+
+    def new_symbol(self) -> int:
+        """A symbol that no other step has."""
+        self._n_symbols += 1
+        return self._n_symbols
+
+    def new_register(self, frame: Frame) -> int:
+        """The register that stands for ``frame``."""
+        self.frames.append(frame)
+        return len(self.frames) - 1
+
+    def defer(self, state: int, make: Callable[[int], None]) -> None:
+        """Have ``make(state)`` write a state when a text first reaches it."""
+        self.row(state)[:] = layout.EXPAND
+        self._deferred[state] = make
+
+    def make_state(self, state: int) -> None:
+        """Write a deferred state."""
+        make = self._deferred.pop(state, None)
+        if make is not None:
+            make(state)
+
+    def make_move(self, register: int, symbol: int) -> None:
+        """Enter the move of a register on a symbol."""
+        frame = self.frames[register]
+        assert frame is not None
+        after, action = frame.move(symbol)
+        if self._n_moves >= _OPEN_MOVES // 2:
+            raise BudgetError("moves of frames", _OPEN_MOVES // 2, "the text is too long")
+        self._n_moves += 1
+        enter_move(self.moves, register, symbol, after, action)
+
+    # --- rules -----------------------------------------------------------------------------------
+
+    def _moves(self, automaton: Dfa, base: int, byte_of: npt.NDArray[np.int64]) -> I32:
         """Plain moves of an automaton, int32[n_states, n_columns], as global state indices."""
         table = automaton.table
-        moves = np.zeros((automaton.n_states, n_columns), np.int32)
+        moves = np.zeros((automaton.n_states, self.n_columns), np.int32)
         targets = table[:, automaton.classes[byte_of]]
         moves[:, : len(byte_of)] = np.where(targets, targets + base, 0)
-        first = automaton.n_classes + len(self.networks.names)
+        first = automaton.n_classes + self.networks.n_callees
         tokens = table[:, first : first + len(self._columns)]
         start = self.first_token_column
         moves[:, start : start + tokens.shape[1]] = np.where(tokens, tokens + base, 0)
         return moves
 
     def _first(
-        self, automata: list[Dfa], calls: list[list[tuple[int, int, int]]], moves: list[I32]
-    ) -> npt.NDArray[np.bool_]:
-        """Columns that a call of each rule can begin with, bool[n_rules, n_columns]."""
-        first = np.stack([m[a.start] != 0 for m, a in zip(moves, automata, strict=True)])
-        starts = [
-            [rule for state, rule, _ in own if state == a.start]
-            for own, a in zip(calls, automata, strict=True)
-        ]
-        for component in strongly_connected(starts):
-            for rule in starts[component[0]]:
-                first[component[0]] |= first[rule]
-        return first
+        self,
+        automata: list[Dfa],
+        calls: list[list[tuple[int, int, int]]],
+        moves: list[I32],
+        n_schemas: int,
+    ) -> tuple[npt.NDArray[np.bool_], list[int]]:
+        """For each callee the columns a call can begin with, bool[n, n_columns], and its rank.
 
-    def _ranks(self, automata: list[Dfa], calls: list[list[tuple[int, int, int]]]) -> list[int]:
-        """A number for each rule, below those of the rules that it can call first."""
-        starts = [
-            [rule for state, rule, _ in own if state == a.start]
-            for own, a in zip(calls, automata, strict=True)
+        A callee's rank is below those of all that it can call first.
+        """
+        n_rules = len(self.networks.names)
+        first = np.zeros((n_rules + n_schemas, self.n_columns), np.bool_)
+        first[n_rules:, : self.first_token_column] = True
+        ranks = [_SCHEMA_RANK] * (n_rules + n_schemas)
+        begins = [
+            [callee for state, callee, _ in calls[rule] if state == automata[rule].start]
+            for rule in range(n_rules)
         ]
-        ranks = [0] * len(automata)
-        for number, component in enumerate(strongly_connected(starts)):
-            ranks[component[0]] = len(automata) - number
-        return ranks
+        rules = [[callee for callee in own if callee < n_rules] for own in begins]
+        for number, (rule,) in enumerate(strongly_connected(rules)):
+            first[rule] = moves[rule][automata[rule].start] != 0
+            for callee in begins[rule]:
+                first[rule] |= first[callee]
+            ranks[rule] = n_rules - number
+        return first, ranks
 
     def _follow(
         self,
@@ -213,92 +368,86 @@ class Tables:
         first: npt.NDArray[np.bool_],
         entry: int,
     ) -> npt.NDArray[np.bool_]:
-        """Columns that can come after each rule, bool[n_rules, n_columns]."""
-        follow = np.zeros_like(first)
+        """Columns that can come after each automaton, bool[n, n_columns]."""
+        follow = np.zeros((max(len(automata), len(first)), self.n_columns), np.bool_)
         follow[entry, self.end_column] = True
-        inherits: list[set[int]] = [set() for _ in automata]
+        inherits: list[tuple[int, int]] = []
         for caller, own in enumerate(calls):
             begins = moves[caller] != 0
-            for state, rule, _ in own:
-                begins[state] |= first[rule]
-            for _, rule, back in own:
-                follow[rule] |= begins[back]
-                if automata[caller].labels[back]:
-                    inherits[rule].add(caller)
-        changed = True
-        while changed:
-            before = follow.sum()
-            for rule, callers in enumerate(inherits):
-                for caller in callers:
-                    follow[rule] |= follow[caller]
-            changed = bool(follow.sum() != before)
+            for state, callee, _ in own:
+                begins[state] |= first[callee]
+            for _, callee, back in own:
+                follow[callee] |= begins[back]
+                if automata[caller].labels[back] and callee != caller:
+                    inherits.append((callee, caller))
+        inherits = list(dict.fromkeys(inherits))
+        before = -1
+        while before != (before := int(follow.sum())):
+            for callee, caller in inherits:
+                follow[callee] |= follow[caller]
         return follow
 
     def _actions(
-        self, automaton: Dfa, calls: list[tuple[int, int, int]], moves: I32,
-        first: npt.NDArray[np.bool_], follow: npt.NDArray[np.bool_], bases: list[int],
-        automata: list[Dfa], ranks: list[int], base: int, programs: list[int], alts: list[int],
-        n_columns: int,
-    ) -> I32:  # fmt: skip
+        self,
+        automaton: Dfa,
+        calls: list[tuple[int, int, int]],
+        moves: I32,
+        first: npt.NDArray[np.bool_],
+        follow: npt.NDArray[np.bool_],
+        starts: list[int],
+        ranks: list[int],
+        base: int,
+    ) -> I32:
         """Actions of one automaton's states, int32[n_states, n_columns]."""
         block = moves << self.shift
         accepting = automaton.labels != 0
         count = (moves != 0).astype(np.int32)
         pushes: list[tuple[int, int, npt.NDArray[np.bool_]]] = []
-        made: dict[tuple[int, int], int] = {}
         only_returns = accepting & ~automaton.table.any(axis=1)
-        for state, rule, back in calls:
+        for state, callee, back in calls:
+            # A call after which nothing is left to do but return needs no frame (Leo 1991).
             target = 0 if only_returns[back] else (base + back) << self.shift
-            if (rule, target) not in made:
-                made[rule, target] = layout.PROGRAM - len(programs) // 4
-                callee = (bases[rule] + automata[rule].start) << self.shift
-                programs += (layout.PUSH, callee, target, ranks[rule])
-            code = made[rule, target]
-            pushes.append((state, code, first[rule]))
-            block[state, (count[state] == 0) & first[rule]] = code
-            count[state] += first[rule]
+            code = self.program(layout.PUSH, starts[callee], target, ranks[callee])
+            pushes.append((state, code, first[callee]))
+            block[state, (count[state] == 0) & first[callee]] = code
+            count[state] += first[callee]
         returns = accepting[:, None] & (follow[None, :] | (count == 0))
         block[returns & (count == 0)] = layout.RETURN
         count += returns
-        conflicts: dict[tuple[int, ...], int] = {}
         for state, column in zip(*np.nonzero(count > 1), strict=True):
             options = [code for s, code, begins in pushes if s == state and begins[column]]
-            if moves[state, column]:
-                options.append(int(moves[state, column]) << self.shift)
+            options.append(int(moves[state, column]) << self.shift)
             if returns[state, column]:
                 options.append(layout.RETURN)
-            key = tuple(options)
-            if key not in conflicts:
-                conflicts[key] = layout.PROGRAM - len(programs) // 4
-                programs += (layout.CHOICE, len(alts), len(options), 0)
-                alts += options
-            block[state, column] = conflicts[key]
-        return block[:, :n_columns]
+            block[state, column] = self.choice(options)
+        return block
 
     # --- the record ------------------------------------------------------------------------------
 
     def _bind(self) -> None:
         vocabulary = self.vocabulary
         trie = vocabulary.trie
+        arrays = _vocabulary_arrays(vocabulary)
         self.longest = max(1, trie.longest)
-        kind = np.where(vocabulary.is_text != 0, layout.TEXT, layout.BANNED).astype(np.int32)
+        self.token_kind: I32 = arrays.token_kind
         column_offsets = np.zeros(len(self._columns) + 1, np.int32)
-        for number, tokens in enumerate(self._columns):
-            kind[tokens] = self.first_token_column + number
-            column_offsets[number + 1] = column_offsets[number] + len(tokens)
-        kind[list(vocabulary.eos_token_ids)] = layout.STOP
-        self.token_kind: I32 = kind
-        self.token_bytes: U8 = contiguous(vocabulary.token_bytes, np.uint8)
+        if self._columns:
+            self.token_kind = arrays.token_kind.copy()
+            for number, tokens in enumerate(self._columns):
+                self.token_kind[tokens] = self.first_token_column + number
+                column_offsets[number + 1] = column_offsets[number] + len(tokens)
+            self.token_kind[list(vocabulary.eos_token_ids)] = layout.STOP
+        self.token_bytes: U8 = arrays.token_bytes
         record = AddressRecord(layout.T_SIZE)
         for slot, array in (
             (layout.T_CLASSES, self.byte_classes),
-            (layout.T_ACTIONS, self._actions_table),
+            (layout.T_ACTIONS, self.actions),
             (layout.T_PROGRAMS, self._programs),
             (layout.T_ALTS, self._alts),
-            (layout.T_MOVES, np.zeros(2, np.int64)),
-            (layout.T_TOKEN_KIND, kind),
+            (layout.T_MOVES, self.moves),
+            (layout.T_TOKEN_KIND, self.token_kind),
             (layout.T_TOKEN_BYTES, self.token_bytes),
-            (layout.T_TOKEN_OFFSETS, contiguous(vocabulary.token_offsets, np.int32)),
+            (layout.T_TOKEN_OFFSETS, arrays.token_offsets),
             (layout.T_TRIE_BYTE, trie.byte),
             (layout.T_TRIE_DEPTH, trie.depth),
             (layout.T_TRIE_SKIP, trie.skip),
@@ -307,7 +456,7 @@ class Tables:
             (layout.T_TRIE_ORDER, trie.order),
             (layout.T_COLUMN_OFFSETS, column_offsets),
             (layout.T_COLUMN_TOKENS, np.concatenate([*self._columns, np.zeros(1, np.int32)])),
-            (layout.T_END_TOKENS, np.array(vocabulary.eos_token_ids, np.int32)),
+            (layout.T_END_TOKENS, arrays.end_tokens),
         ):
             record.bind(slot, array)
         words = record.words
@@ -335,7 +484,7 @@ class Tables:
 
     def regular_states(self) -> list[int] | None:
         """The states of a grammar without calls, premultiplied, in order; None if there are calls."""
-        if len(self._programs) > layout.CELL:
+        if self.is_open or self._n_programs > 1:
             return None
         first = self.start_state >> self.shift
         last = int(self._rule_offsets[np.searchsorted(self._rule_offsets, first, side="right")])
@@ -343,15 +492,17 @@ class Tables:
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of the table of actions."""
-        return self._actions_table.nbytes
+        """Bytes of the actions of all states made so far."""
+        return 4 * self.n_states << self.shift
 
     @property
     def memory_size_bytes(self) -> int:
         """Bytes of the tables of the grammar alone, without the vocabulary's."""
-        return int(
-            self._actions_table.nbytes
-            + self._programs.nbytes
-            + self._alts.nbytes
-            + self.token_kind.nbytes
+        own_kind = self.token_kind.nbytes if self._columns else 0
+        return (
+            self.table_bytes
+            + 16 * self._n_programs
+            + 4 * self._n_alts
+            + 16 * self._n_moves
+            + own_kind
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ..errors import GrammarError
 
@@ -31,6 +31,8 @@ __all__ = [
     "Reference",
     "Repeat",
     "Rules",
+    "Schema",
+    "SchemaSource",
     "Sequence",
     "Tokens",
     "alternatives",
@@ -133,6 +135,23 @@ class Automaton:
     dfa: Dfa
 
 
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The JSON texts that a schema allows; ``source`` makes the automaton part by part."""
+
+    source: SchemaSource
+
+
+class SchemaSource(Protocol):
+    """A schema with its options: a value, equal and hashed by its text."""
+
+    def to_bytes(self) -> bytes:
+        """Schema and options as bytes."""
+
+    def build(self, tables: Any, state: int) -> None:
+        """Have ``tables`` make the automaton, which begins in ``state``."""
+
+
 Expression: TypeAlias = (
     CharSet
     | ByteSet
@@ -145,6 +164,7 @@ Expression: TypeAlias = (
     | Intersection
     | Complement
     | Automaton
+    | Schema
 )
 Rules: TypeAlias = Mapping[str, Expression]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner
+from .._jit import inner, kernel
 from .cells import insert
 from .layout import (
     ANY_TEXT,
@@ -137,6 +137,19 @@ def find_move(moves, register, symbol):
         if stored == 0:
             return np.int64(-1)
         slot = (slot + 1) & mask
+
+
+@kernel("int64(int64[::1], int64, int64, int64, int64)")
+def enter_move(moves, register, symbol, after, action):
+    """Publish the move of a register on a symbol. There has to be room."""
+    key = ((register + 1) << 32) | symbol
+    mask = moves.size // 2 - 1
+    slot = (key ^ (key >> 27) ^ (key >> 11)) & mask
+    while moves[2 * slot] != 0 and moves[2 * slot] != key:
+        slot = (slot + 1) & mask
+    moves[2 * slot + 1] = (after << 32) | (action & 0xFFFFFFFF)
+    moves[2 * slot] = key
+    return np.int64(0)
 
 
 @inner
