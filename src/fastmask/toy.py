@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AGE_PATTERN",
     "AGE_REFERENCE",
+    "AGE_SCHEMA",
     "END",
+    "JSON_SUBSET",
     "NO_AGE_REFERENCE",
     "NULLABLE_AGE_SCHEMA",
     "PAYMENT_SCHEMA",
@@ -60,11 +62,15 @@ PERSON_SCHEMA: dict[str, Any] = {
     "required": ["name", "age"],
     "additionalProperties": False,
 }
-NULLABLE_AGE_SCHEMA: dict[str, Any] = {
+AGE_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"age": {"type": ["integer", "null"]}},
+    "properties": {"age": {"type": "integer"}},
     "required": ["age"],
     "additionalProperties": False,
+}
+NULLABLE_AGE_SCHEMA: dict[str, Any] = {
+    **AGE_SCHEMA,
+    "properties": {"age": {"type": ["integer", "null"]}},
 }
 PAYMENT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -75,6 +81,16 @@ PAYMENT_SCHEMA: dict[str, Any] = {
     "required": ["amount", "currency"],
     "additionalProperties": False,
 }
+#: Any JSON value without escapes and exponents; one space at most after a colon or a comma.
+JSON_SUBSET = r"""
+root ::= value
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" (member ("," " "? member)*)? "}"
+member ::= string ":" " "? value
+array ::= "[" (value ("," " "? value)*)? "]"
+string ::= "\"" [^"\\\x00-\x1f]* "\""
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)?
+"""
 
 
 @cache
