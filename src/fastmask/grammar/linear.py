@@ -7,7 +7,7 @@ word; a move back to the same state is a repetition. Linear in the number of mov
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import count
 
@@ -61,7 +61,7 @@ def _linear_rules(dfa: Dfa, fresh: Iterator[str]) -> tuple[dict[str, Expression]
         return passes and entries[state] == 1
 
     names: dict[int, str] = {}
-    queue = [dfa.start]
+    queue = deque([dfa.start])
 
     def name_of(state: int) -> str:
         if state not in names:
@@ -72,7 +72,7 @@ def _linear_rules(dfa: Dfa, fresh: Iterator[str]) -> tuple[dict[str, Expression]
 
     bodies: dict[int, Expression] = {}
     while queue:
-        state = queue.pop()
+        state = queue.popleft()
         options: list[Expression] = [EMPTY] if accepting[state] else []
         loop = edges[state].get(state)
         for target, leaf in edges[state].items():

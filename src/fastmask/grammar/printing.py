@@ -1,8 +1,8 @@
 """Grammars as GBNF text that `from_gbnf` reads back to the same language.
 
-Rules come in the order in which the root leads to them. llama.cpp reads what it has a notation for;
-raw bytes, sets of token ids and odd token names are written in forms that `gbnf` reads besides. An
-automaton leaf becomes one right-linear rule a state.
+Rules come in the order in which the root leads to them. llama.cpp reads what it has a notation
+for; raw bytes, sets of token ids and odd token names are written in forms that `gbnf` reads
+besides. An automaton leaf becomes one right-linear rule a state.
 """
 
 from __future__ import annotations
