@@ -1,8 +1,8 @@
 """`Grammar`: an immutable value made by any front end, compiled by any compiler.
 
-A grammar is rules by name and the name of the root rule. It is checked once, when it is made: every
-reference is defined, everything in it can be finished, intersections and complements have become
-automata, rules that the root does not need are gone.
+A grammar is rules by name and the name of the root rule. It is checked once, when it is made:
+every reference is defined, everything in it can be finished, intersections and complements have
+become automata, rules that the root does not need are gone.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from .ir import (
 )
 from .json_value import json_rules
 from .printing import print_gbnf
+from .regex import regex_expression
 
 __all__ = ["Grammar"]
 
@@ -109,8 +110,6 @@ class Grammar:
         UnsupportedFeatureError
             A construct that no finite automaton can hold.
         """
-        from .regex import regex_expression
-
         return cls({"root": regex_expression(pattern, dialect)})
 
     @classmethod
@@ -159,7 +158,7 @@ class Grammar:
         """
         from .lark import parse_lark
 
-        return cls(parse_lark(text, start), start)
+        return cls(*parse_lark(text, start))
 
     @classmethod
     def from_choices(cls, choices: Iterable[str]) -> Grammar:

@@ -2,13 +2,14 @@
 
 XGrammar's syntax nearly contains llama.cpp's, so the parser reads the union of both. Line breaks
 mean nothing except that a rule's name starts a line. Where the dialects disagree, llama.cpp's
-meaning holds (``\\xHH`` has exactly two digits, ``.`` outside a defined name is any character), but
-a line break in a literal or class, and a second definition of a rule, are errors as in XGrammar.
+meaning holds (``\\xHH`` has exactly two digits, ``.`` outside a defined name is any character),
+but a line break in a literal or class, and a second definition of a rule, are errors as in
+XGrammar.
 
 Read besides: ``'...'`` literals, ``<[1,3-8]>`` and ``<[^1]>`` for sets of token ids, ``<[*]>`` for
 any token, ``<[name]>`` for a token whose name has no angle brackets, and the macros ``Token``,
-``ExcludeToken``, ``Regex`` and ``Byte((low, high), ...)``, one raw byte. Lookahead assertions, rule
-options and the dispatch macros are refused by name.
+``ExcludeToken``, ``Regex`` and ``Byte((low, high), ...)``, one raw byte. Lookahead assertions,
+rule options and the dispatch macros are refused by name.
 
 One pass over the text with an explicit stack of groups: linear time, any nesting.
 """
@@ -34,6 +35,8 @@ from .ir import (
     repeat,
     sequence,
 )
+from .regex import regex_expression
+from .token_items import read_token_item
 
 __all__ = ["parse_gbnf"]
 
@@ -45,8 +48,6 @@ _REFERENCE = re.compile(_NAME)
 _HEADER = re.compile(rf"({_NAME})[ \t]*(\[[^\]\r\n]*\])?{_SPACE.pattern}::=")
 _DEFINED = re.compile(rf"(?:^|[\r\n])[ \t]*{_HEADER.pattern}")
 _COUNTS = re.compile(r"\{\s*([0-9]{1,15})\s*(?:(,)\s*([0-9]{1,15}|-1)?\s*)?\}")
-_ID_RANGE = r"[0-9]+\s*(?:-\s*[0-9]+\s*)?"
-_TOKEN_IDS = re.compile(rf"(\^?)\s*({_ID_RANGE}(?:,\s*{_ID_RANGE})*)")
 _INTEGER = re.compile(r"0x[0-9A-Fa-f]{1,8}|[0-9]{1,15}")
 _ARGUMENT_NAME = re.compile(r"([A-Za-z_]+)\s*=")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -65,7 +66,6 @@ _REFUSED_MACROS = {
     "TokenTagDispatch": "write the free tokens and the tags as rules",
     "Substring": "write the chunks as optional tails, one rule a chunk",
 }
-_MOST_TOKEN_IDS = 1_000_000
 _LAST_BYTE = 0xFF
 _JSON_STRING_CHARACTER = characters([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)], negated=True)
 
@@ -207,7 +207,8 @@ class _Parser:
             self.position += 1
             return [ANY_CHARACTER]
         if symbol in "<!":
-            return [self.token_item()]
+            tokens, self.position = read_token_item(self.text, self.position)
+            return [tokens]
         match = _REFERENCE.match(self.text, self.position)
         if match is None:
             self.fail(f"{symbol!r} starts no element of a grammar", self.position)
@@ -292,51 +293,6 @@ class _Parser:
         self.position += 2
         return _CONTROL_ESCAPES.get(kind, kind)
 
-    # --- tokens
-
-    def token_item(self) -> Tokens:
-        start = self.position
-        negated = self.text.startswith("!", start)
-        opening = start + negated
-        if not self.text.startswith("<", opening):
-            self.fail("'!' must stand before a token, as in !<[7]> or !<name>", start)
-        if self.text.startswith("<[", opening):
-            end = self.text.find("]>", opening)
-            content = self.text[opening + 2 : end]
-            tokens = self.bracketed_tokens(content, opening)
-            length = len(content) + 4
-        else:
-            end = self.text.find(">", opening)
-            content = self.text[opening : end + 1]
-            tokens = Tokens((content,))
-            length = len(content)
-        if end < 0 or "\n" in content or content in ("", "<>"):
-            self.fail("a token is written <[id]>, <[name]> or <name>", opening)
-        self.position = opening + length
-        result = Tokens(tokens.items, negated != tokens.negated)
-        if not result.items and not result.negated:
-            self.fail("no token is left when all are excluded", start)
-        return result
-
-    def bracketed_tokens(self, content: str, position: int) -> Tokens:
-        if content.strip() == "*":
-            return Tokens((), negated=True)
-        match = _TOKEN_IDS.fullmatch(content.strip())
-        if match is None:
-            return Tokens((content,))
-        ids: set[int] = set()
-        for part in match[2].split(","):
-            low, _, high = part.partition("-")
-            if max(len(low.strip()), len(high.strip())) > 10:
-                self.fail("a token id is below 10^10", position)
-            first, last = int(low), int(high or low)
-            if last < first:
-                self.fail(f"{part.strip()} is an empty range", position)
-            if last - first + len(ids) >= _MOST_TOKEN_IDS:
-                self.fail(f"more than {_MOST_TOKEN_IDS:,} token ids", position)
-            ids.update(range(first, last + 1))
-        return Tokens(tuple(sorted(ids)), negated=bool(match[1]))
-
     # --- macros
 
     def macro(self, name: str) -> Expression:
@@ -386,8 +342,6 @@ class _Parser:
         # In XGrammar '.' is every character unless flags are given, and then only with 's'.
         switches = "s" if flags is None else flags.replace("u", "")
         wrapped = f"(?{switches}:{pattern})" if switches else f"(?:{pattern})"
-        from .regex import regex_expression
-
         try:
             expression = regex_expression(f"^{wrapped}$", dialect="ecma")
         except GrammarError as error:

@@ -1,8 +1,8 @@
 """From regular expressions of the IR to automata.
 
-An expression is added to a nondeterministic automaton piece by piece and determinised; the operands
-of intersections and complements, and the rules that are referred to, become automata of their own
-first. Pieces are generators run by one loop, so that nesting costs no Python recursion.
+An expression is added to a nondeterministic automaton piece by piece and determinised; the
+operands of intersections and complements, and the rules that are referred to, become automata of
+their own first. Pieces are generators run by one loop, so that nesting costs no Python recursion.
 """
 
 from __future__ import annotations
