@@ -15,11 +15,14 @@ from ...automata import Ranges
 from ..ir import (
     EMPTY,
     Alternatives,
+    CharSet,
     Expression,
     Literal,
     Repeat,
     Sequence,
 )
+
+UNBOUNDED = 1 << 64  # a width without limit
 
 __all__ = [
     "Anchor",
@@ -31,6 +34,7 @@ __all__ = [
     "operands",
     "postorder",
     "sequence_of",
+    "widths",
     "with_operands",
 ]
 
@@ -45,6 +49,7 @@ class AnchorKind(enum.Enum):
     LINE_END = "end of a line"
     WORD_EDGE = "a word character on one side only"
     NOT_WORD_EDGE = "word characters on both sides or on none"
+    NOT_WORD_EDGE_NOR_EMPTY = "the same, but not in an empty text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +152,31 @@ def postorder(node: Node) -> Iterator[Node]:
             seen.add(id(current))
             stack.append((current, True))
             stack.extend((part, False) for part in reversed(operands(current)))
+
+
+def widths(node: Node) -> tuple[int, int]:
+    """Least and greatest number of characters that a node matches."""
+    known: dict[int, tuple[int, int]] = {}
+    for part in postorder(node):
+        inner = [known[id(item)] for item in operands(part)]
+        if isinstance(part, Literal):
+            length = len(part.data.decode())
+            width = (length, length)
+        elif isinstance(part, CharSet):
+            width = (1, 1)
+        elif isinstance(part, Sequence):
+            width = (sum(low for low, _ in inner), sum(high for _, high in inner))
+        elif isinstance(part, Alternatives):
+            lows, highs = zip(*inner, strict=True) if inner else ((1,), (1,))  # or a half surrogate
+            width = (min(lows), max(highs))
+        elif isinstance(part, Repeat):
+            low, high = inner[0]
+            unbounded = part.maximum is None and high > 0
+            high = UNBOUNDED if unbounded else high * (part.maximum or 0)
+            width = (low * part.minimum, high)
+        elif isinstance(part, Atomic | Lazy):
+            width = inner[0]
+        else:
+            width = (0, 0)
+        known[id(part)] = (min(width[0], UNBOUNDED), min(width[1], UNBOUNDED))
+    return known[id(node)]

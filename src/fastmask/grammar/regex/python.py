@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...automata import Ranges
-from ..ir import NOTHING, Alternatives, CharSet, Literal, Repeat, Sequence
+from ..ir import NOTHING, CharSet, Literal
 from .charsets import (
     ALL,
     ASCII_DIGIT,
@@ -25,15 +25,8 @@ from .charsets import (
     normal,
 )
 from .folding import fold_literal, fold_ranges
-from .nodes import Anchor, AnchorKind, Atomic, Lazy, Look, Node, operands, postorder
-from .parser import (
-    DIGITS,
-    HEX_DIGITS,
-    ITEM,
-    OCTAL_DIGITS,
-    REPEATED,
-    Parser,
-)
+from .nodes import Anchor, AnchorKind, Atomic, Node, widths
+from .parser import DIGITS, HEX_DIGITS, ITEM, OCTAL_DIGITS, REPEATED, Parser
 from .properties import property_ranges, unicode_digit, unicode_space, unicode_word
 
 __all__ = ["PythonParser"]
@@ -42,7 +35,6 @@ LARGEST_COUNT = 0xFFFFFFFE
 LARGEST_GROUP = 0x3FFFFFFF
 WHITE_SPACE = frozenset(" \t\n\r\v\f")
 SIMPLE_ESCAPES = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}
-UNBOUNDED = 1 << 64  # a width without limit
 
 
 class Flag(enum.IntFlag):
@@ -178,7 +170,7 @@ class PythonParser(Parser):
                 "A": AnchorKind.TEXT_START,
                 "Z": AnchorKind.TEXT_END,
                 "b": AnchorKind.WORD_EDGE,
-                "B": AnchorKind.NOT_WORD_EDGE,
+                "B": AnchorKind.NOT_WORD_EDGE_NOR_EMPTY,  # as Python up to 3.13 has it
             }[letter]
             self.add_anchor(Anchor(kind, self.word() if letter in "bB" else ()))
             return
@@ -592,34 +584,6 @@ class PythonParser(Parser):
 
 def _conditional(node: Node) -> Node:
     return node
-
-
-def widths(node: Node) -> tuple[int, int]:
-    """Least and greatest number of characters that a node matches."""
-    known: dict[int, tuple[int, int]] = {}
-    for part in postorder(node):
-        inner = [known[id(item)] for item in operands(part)]
-        if isinstance(part, Literal):
-            length = len(part.data.decode())
-            width = (length, length)
-        elif isinstance(part, CharSet):
-            width = (1, 1)
-        elif isinstance(part, Sequence):
-            width = (sum(low for low, _ in inner), sum(high for _, high in inner))
-        elif isinstance(part, Alternatives):
-            lows, highs = zip(*inner, strict=True) if inner else ((1,), (1,))  # or a half surrogate
-            width = (min(lows), max(highs))
-        elif isinstance(part, Repeat):
-            low, high = inner[0]
-            unbounded = part.maximum is None and high > 0
-            high = UNBOUNDED if unbounded else high * (part.maximum or 0)
-            width = (low * part.minimum, high)
-        elif isinstance(part, Atomic | Lazy):
-            width = inner[0]
-        else:
-            width = (0, 0)
-        known[id(part)] = (min(width[0], UNBOUNDED), min(width[1], UNBOUNDED))
-    return known[id(node)]
 
 
 _HANDLERS: dict[str, Callable[[Any], None]] = {
