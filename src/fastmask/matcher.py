@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import I32, I64, U8, contiguous
+from ._arrays import I32, I64, U8
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
 from .errors import BitmaskError, MatcherError
@@ -31,16 +31,16 @@ _FIRST_HISTORY = 256
 
 
 _NO_ROWS: I32 = np.zeros((0, 0), np.int32)
-_NO_IDS: I32 = np.zeros(0, np.int32)
-_NO_BYTES: U8 = np.zeros(1, np.uint8)
+_NO_STEPS: I32 = np.zeros(0, np.int32)
 
 
 class _Segment(NamedTuple):
-    """Frozen history: configuration ids that matchers share, and what came before them."""
+    """Frozen history that matchers share: (configuration, token) before each step."""
 
     before: _Segment | None
     start: int
-    ids: I32
+    steps: I32
+    texts: list[bytes]
     length: int
 
 
@@ -76,6 +76,7 @@ class GrammarMatcher:
         "_start",
         "_stops",
         "_terminate_early",
+        "_texts",
         "_words",
         "compiled",
     )
@@ -115,17 +116,18 @@ class GrammarMatcher:
     def _begin(self) -> None:
         self._frozen: _Segment | None = None
         self._start = 0
-        self._own_history(np.zeros(_FIRST_HISTORY, np.int32))
+        self._own_history(np.zeros(2 * _FIRST_HISTORY, np.int32))
+        self._texts: list[bytes] = []  # of steps over bytes, whose token is -1 - index
         self._words[layout.M_CONFIGURATION] = self._arena.root
         self._words[layout.M_TERMINATED] = 0
         self._words[layout.M_LENGTH] = 0
         if self._terminate_early and self.is_completed():
             self._words[layout.M_TERMINATED] = 1
 
-    def _own_history(self, ids: I32) -> None:
-        self._history = ids
-        self._words[layout.M_HISTORY] = ids.__array_interface__["data"][0]
-        self._words[layout.M_HISTORY + 1] = ids.size
+    def _own_history(self, steps: I32) -> None:
+        self._history = steps
+        self._words[layout.M_HISTORY] = steps.__array_interface__["data"][0]
+        self._words[layout.M_HISTORY + 1] = steps.size
 
     # --- masks -----------------------------------------------------------------------------------
 
@@ -272,34 +274,80 @@ class GrammarMatcher:
         if token_id in self._stops:
             if not self.is_completed():
                 return False
-            self._push(int(self._words[layout.M_CONFIGURATION]))
+            self._push(int(self._words[layout.M_CONFIGURATION]), token_id)
             self._words[layout.M_TERMINATED] = 1
             return True
         tables = self.compiled.tables
         kind = int(tables.token_kind[token_id])
-        if kind == layout.TEXT:
+        configuration = 0
+        if tables.vocabulary.is_text[token_id]:
             start, end = tables.token_span(token_id)
-            return self._step(tables.token_bytes[start:end])
-        return kind >= 0 and self._step(_NO_BYTES, kind)
+            configuration = self._read(tables.token_bytes[start:end])
+        if kind >= 0:
+            # An atomic token; if it is text as well, both readings count.
+            with self._arena.lock:
+                before = int(self._words[layout.M_CONFIGURATION])
+                lives, result = self._arena.advance(self._words, before, column=kind)
+                if lives:
+                    configuration = self._arena.union(configuration, result)
+        return self._go_to(configuration, token_id)
 
-    def _step(self, data: U8, column: int = -1) -> bool:
-        """One step over bytes or over a pseudo-column."""
-        before = int(self._words[layout.M_CONFIGURATION])
-        with self._arena.lock:
-            lives, result = self._arena.advance(self._words, before, data, data.size, column)
-        if lives:
-            self._push(result)
-            if self._terminate_early:
-                self._terminate_if_completed()
-        return lives
+    def _read(self, data: U8) -> int:
+        """The configuration behind ``data``, 0 if it is refused."""
+        arena, words = self._arena, self._words
+        configuration = int(words[layout.M_CONFIGURATION])
+        position = 0
+        with arena.lock, arena.exact_texts():
+            while position < data.size:
+                status, result = arena.try_advance(words, configuration, data[position:])
+                if status == layout.NEED_TEXT:
+                    # The text just read, a key say, decides the next byte: read up to it, name it.
+                    if result:
+                        ahead = data[position : position + result]
+                        configuration = arena.advance(words, configuration, ahead)[1]
+                        position += result
+                    text = self._text() + data[:position].tobytes()
+                    symbol = self.compiled.tables.text_symbol(last_string(text))
+                    byte = data[position : position + 1]
+                    lives, configuration = arena.advance_past(words, configuration, byte, symbol)
+                    position += 1
+                    if not lives:
+                        return 0
+                else:
+                    return result if status == layout.ACCEPTED else 0
+        return configuration
 
-    def _push(self, configuration: int) -> None:
+    def _text(self) -> bytes:
+        """All bytes read so far."""
+        parts: list[bytes] = []
+        segments = [(self._history, self._texts, int(self._words[layout.M_LENGTH]))]
+        segment = self._frozen
+        while segment is not None:
+            segments.append((segment.steps, segment.texts, segment.length))
+            segment = segment.before
+        tokens = self.compiled.vocabulary.tokens
+        for steps, texts, length in reversed(segments):
+            for token in steps[1 : 2 * length : 2].tolist():
+                parts.append(tokens[token] if token >= 0 else texts[-1 - token])
+        return b"".join(parts)
+
+    def _go_to(self, configuration: int, token: int) -> bool:
+        """Take the step to a configuration, unless it is 0."""
+        if configuration == 0:
+            return False
+        self._push(configuration, token)
+        if self._terminate_early:
+            self._terminate_if_completed()
+        return True
+
+    def _push(self, configuration: int, token: int) -> None:
         length = int(self._words[layout.M_LENGTH])
-        if length >= self._history.size:
-            ids = np.zeros(max(_FIRST_HISTORY, 2 * self._history.size), np.int32)
-            ids[:length] = self._history
-            self._own_history(ids)
-        self._history[length] = self._words[layout.M_CONFIGURATION]
+        if 2 * length >= self._history.size:
+            steps = np.zeros(2 * max(_FIRST_HISTORY, 2 * length), np.int32)
+            steps[: 2 * length] = self._history[: 2 * length]
+            self._own_history(steps)
+        self._history[2 * length] = self._words[layout.M_CONFIGURATION]
+        self._history[2 * length + 1] = token
         self._words[layout.M_LENGTH] = length + 1
         self._words[layout.M_CONFIGURATION] = configuration
 
@@ -321,7 +369,9 @@ class GrammarMatcher:
         if self._words[layout.M_TERMINATED]:
             return False
         raw = data.encode() if isinstance(data, str) else bytes(data)
-        return self._step(contiguous(np.frombuffer(raw, np.uint8), np.uint8))
+        configuration = self._read(np.frombuffer(bytearray(raw), np.uint8))
+        self._texts.append(raw)
+        return self._go_to(configuration, -len(self._texts))
 
     def rollback(self, n: int = 1) -> None:
         """Take back the last ``n`` steps.
@@ -343,13 +393,14 @@ class GrammarMatcher:
             while segment is not None and target < segment.start:
                 segment = segment.before
             assert segment is not None
-            words[layout.M_CONFIGURATION] = segment.ids[target - segment.start]
+            words[layout.M_CONFIGURATION] = segment.steps[2 * (target - segment.start)]
             self._frozen = segment._replace(length=target - segment.start)
             self._start = target
-            self._own_history(_NO_IDS)
+            self._own_history(_NO_STEPS)
+            self._texts = []
             words[layout.M_LENGTH] = 0
         else:
-            words[layout.M_CONFIGURATION] = self._history[length - n]
+            words[layout.M_CONFIGURATION] = self._history[2 * (length - n)]
             words[layout.M_LENGTH] = length - n
         words[layout.M_TERMINATED] = 0
 
@@ -363,9 +414,12 @@ class GrammarMatcher:
         """A matcher in the same state, in constant time; each goes on alone from here."""
         length = int(self._words[layout.M_LENGTH])
         if length:
-            self._frozen = _Segment(self._frozen, self._start, self._history, length)
+            self._frozen = _Segment(
+                self._frozen, self._start, self._history, self._texts, length
+            )
             self._start += length
-            self._history = _NO_IDS
+            self._history = _NO_STEPS
+            self._texts = []
             self._words[layout.M_HISTORY + 1] = 0
             self._words[layout.M_LENGTH] = 0
         twin = object.__new__(GrammarMatcher)
@@ -378,7 +432,8 @@ class GrammarMatcher:
         twin._bitmask_rows = _NO_ROWS
         twin._frozen = self._frozen
         twin._start = self._start
-        twin._history = _NO_IDS
+        twin._history = _NO_STEPS
+        twin._texts = []
         twin._words = self._words.copy()
         twin._words[layout.M_HISTORY + 1] = 0
         twin._address = twin._words.__array_interface__["data"][0]
@@ -412,7 +467,7 @@ class GrammarMatcher:
                     break
                 data = allowed.astype(np.uint8)
                 forced.append(int(data[0]))
-                configuration = self._arena.advance(self._words, configuration, data, 1)[1]
+                configuration = self._arena.advance(self._words, configuration, data)[1]
         return bytes(forced)
 
     def find_jump_forward_tokens(
@@ -504,3 +559,15 @@ def _set_bits(row: I32, token_ids: Iterable[int], value: bool) -> None:
             words[token_id >> 5] |= bit
         else:
             words[token_id >> 5] &= ~bit
+
+
+def last_string(text: bytes) -> bytes:
+    """The JSON string, quotes included, that ``text`` ends with."""
+    end = len(text) - 1
+    start = text.rfind(b'"', 0, end)
+    while start > 0:
+        slashes = start - len(text[:start].rstrip(b"\\"))
+        if slashes % 2 == 0:
+            break
+        start = text.rfind(b'"', 0, start)
+    return text[start:]

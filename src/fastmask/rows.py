@@ -8,7 +8,9 @@ and whoever reads the old one keeps it alive. Row blocks are never rewritten and
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +19,14 @@ from ._arrays import I32, I64, U8, U32, AddressRecord, grown
 from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes
-from .kernels.cells import intern_state, rehash_cells
+from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.naive import naive_row
 from .kernels.rows import grow_tree, join_rows, link_node, locate_thread
 from .tables import Tables
 
 __all__ = ["Arena", "Rows"]
 
-_NO_BYTES: U8 = np.zeros(1, np.uint8)
+_NO_BYTES: U8 = np.zeros(0, np.uint8)
 _SCRATCH_LIMIT = 1 << 22
 
 
@@ -204,23 +206,57 @@ class Arena:
             raise BudgetError("threads in one call", _SCRATCH_LIMIT, _AMBIGUOUS)
         self.record.bind(needed, grown(old, 2 * old.size))
 
-    def advance(
-        self,
-        matcher: I64,
-        configuration: int,
-        data: U8 = _NO_BYTES,
-        length: int = 0,
-        column: int = -1,
-    ) -> tuple[bool, int]:
-        """Step a configuration over ``data[:length]``, or over one pseudo-column. Takes no lock.
+    def try_advance(
+        self, matcher: I64, configuration: int, data: U8, column: int = -1
+    ) -> tuple[int, int]:
+        """Step a configuration over ``data``, or over one pseudo-column. Takes no lock.
 
-        Returns whether it lives, and the new configuration or the bytes read before it died.
+        Returns ACCEPTED and the new configuration, REFUSED or NEED_TEXT and the bytes read before.
         """
         while True:
-            status = advance(matcher, self.rows.words, configuration, data, length, column)
-            if status >= 0:
-                return bool(status), int(self.record.words[layout.A_RESULT])
+            status = advance(
+                matcher, self.rows.words, configuration, data, data.size, column
+            )
+            if status >= 0 or status == layout.NEED_TEXT:
+                return status, int(self.record.words[layout.A_RESULT])
             self._resolve(status)
+
+    def advance(
+        self, matcher: I64, configuration: int, data: U8 = _NO_BYTES, column: int = -1
+    ) -> tuple[bool, int]:
+        """Step a configuration; whether it lives, and the new one. Takes no lock."""
+        status, result = self.try_advance(matcher, configuration, data, column)
+        return status == layout.ACCEPTED, result
+
+    @contextlib.contextmanager
+    def exact_texts(self) -> Iterator[None]:
+        """While it holds, steps that depend on a text ask for it."""
+        words = self.record.words
+        words[layout.A_TEXT] = layout.NO_TEXT
+        try:
+            yield
+        finally:
+            words[layout.A_TEXT] = layout.ANY_TEXT
+
+    def advance_past(
+        self, matcher: I64, configuration: int, byte: U8, symbol: int
+    ) -> tuple[bool, int]:
+        """Step over the byte behind a text that ``symbol`` stands for. Takes no lock."""
+        words = self.record.words
+        words[layout.A_TEXT] = symbol
+        try:
+            return self.advance(matcher, configuration, byte)
+        finally:
+            words[layout.A_TEXT] = layout.NO_TEXT
+
+    def union(self, configuration: int, other: int) -> int:
+        """The configuration that has the threads of both; 0 stands for none. Takes no lock."""
+        while configuration:
+            joined = int(join_configurations(self.record.words, configuration, other))
+            if joined:
+                return joined
+            self._make_room()
+        return other
 
     def allowed_bytes(self, matcher: I64, configuration: int) -> npt.NDArray[np.bool_]:
         """Which bytes may come next, bool[256]. Takes no lock."""

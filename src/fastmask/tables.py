@@ -125,6 +125,8 @@ class Tables:
         self._codes: dict[tuple[int, ...], int] = {}
         self._deferred: dict[int, Callable[[int], None]] = {}
         self._n_symbols = 0
+        self._text_symbols: dict[bytes, int] = {}
+        self.texts: dict[int, bytes] = {}
         self._n_moves = 0
         sets = _leaves(grammar, Tokens)
         if sets:
@@ -254,6 +256,10 @@ class Tables:
         row: I32 = self.actions[state >> self.shift]
         return row
 
+    def blank_row(self) -> I32:
+        """A row to be filled and then copied to a state that others may be reading."""
+        return np.zeros(1 << self.shift, np.int32)
+
     def program(self, kind: int, a: int = 0, b: int = 0, then: int = 0) -> int:
         """The action code of a program."""
         key = (kind, a, b, then)
@@ -292,6 +298,14 @@ class Tables:
         """A symbol that no other step has."""
         self._n_symbols += 1
         return self._n_symbols
+
+    def text_symbol(self, text: bytes) -> int:
+        """The symbol that stands for a text that was read."""
+        symbol = self._text_symbols.get(text)
+        if symbol is None:
+            symbol = self._text_symbols[text] = self.new_symbol()
+            self.texts[symbol] = text
+        return symbol
 
     def new_register(self, frame: Frame) -> int:
         """The register that stands for ``frame``."""

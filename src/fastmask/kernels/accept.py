@@ -80,7 +80,7 @@ def accept_one(matcher, token):
             return NEED_LOCK
     history = view_i32(matcher, M_HISTORY)
     length = np.int64(matcher[M_LENGTH])
-    if length >= history.size:
+    if 2 * length >= history.size:
         return NEED_LOCK
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
@@ -143,7 +143,8 @@ def accept_one(matcher, token):
     found = find_cell(cells, state, register, below, NIL)
     if found < 0:
         return NEED_LOCK
-    history[length] = configuration
+    history[2 * length] = configuration
+    history[2 * length + 1] = token
     matcher[M_LENGTH] = length + 1
     matcher[M_CONFIGURATION] = found
     return ACCEPTED

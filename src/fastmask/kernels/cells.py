@@ -220,3 +220,22 @@ def intern_state(arena, state):
     cells = view_i32(arena, A_CELLS)
     arena[A_NEEDED] = 0
     return intern_cell(cells, arena, state, np.int64(0), np.int64(BOTTOM), np.int64(NIL))
+
+
+@kernel("int64(int64[::1], int64, int64)")
+def join_configurations(arena, configuration, other):
+    """Configuration with the threads of both; NIL without room."""
+    cells = view_i32(arena, A_CELLS)
+    prefix = view_i32(arena, A_PREFIX)
+    arena[A_NEEDED] = 0
+    cell = np.int64(other)
+    result = np.int64(configuration)
+    while cell != NIL and result != NIL:
+        at = cell * CELL
+        state = np.int64(cells[at + CELL_STATE])
+        register = np.int64(cells[at + CELL_REGISTER])
+        parent = np.int64(cells[at + CELL_PARENT])
+        following = np.int64(cells[at + CELL_NEXT])
+        result = insert(cells, prefix, arena, result, state, register, parent, True)
+        cell = following
+    return result

@@ -170,6 +170,6 @@ M_ARENA = 1  # address of A
 M_CONFIGURATION = 2
 M_TERMINATED = 3
 M_LENGTH = 4  # steps in the own history segment
-M_HISTORY = 5  # int32[n]: configuration before each step (pair)
+M_HISTORY = 5  # int32[2 * n]: configuration before each step, and its token (pair)
 M_STOPS = 7  # int32[n]: stop token ids, if they are not the vocabulary's end ids (pair)
 M_SIZE = 10

@@ -1,0 +1,340 @@
+"""From formulas to states: the pushdown automaton of a schema, made while texts reach it.
+
+A value is one call. Its first state knows every type the formula admits: scalars are automata laid
+out behind it, objects and arrays are frames whose register stands for what has been seen (see
+``objects.py`` and ``arrays.py``). The disjuncts of a formula are alternatives taken at once: the
+stack keeps them apart until a text tells which are meant. Whatever stands behind a key or a bracket
+is a deferred state: it is made when a text or a mask first asks for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..automata import Dfa
+from ..kernels import layout
+from . import spelling
+from .arrays import ArrayRule
+from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY
+from .emptiness import Emptiness
+from .objects import ObjectRule
+from .policy import Policy
+from .values import Value
+
+if TYPE_CHECKING:
+    from ..tables import Tables
+    from .formulas import Formulas
+
+__all__ = ["SchemaAutomaton"]
+
+_VALUE_BYTES = b'"-0123456789[{tfn'
+_MOST_INDENT = 40
+_MOST_SPACE = 64
+CALL_RANK = (1 << 24) + 1
+
+
+class SchemaAutomaton:
+    """The states of one schema in one `Tables`.
+
+    Parameters
+    ----------
+    tables : Tables
+    formulas : Formulas
+    policy : Policy
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        formulas: Formulas,
+        policy: Policy,
+    ) -> None:
+        self.tables = tables
+        self.formulas = formulas
+        self.emptiness = Emptiness(formulas)
+        self.policy = policy
+        self._values: dict[tuple[int, int], int] = {}
+        self._kept: list[Value] = []  # ids above are those of living formulas
+        self._embedded: dict[Dfa, int] = {}
+        self._rules: dict[tuple[Any, ...], Any] = {}
+        self._gaps: dict[str, int] = {}
+        self.end = tables.new_states(1)
+        tables.row(self.end)[:] = layout.RETURN
+
+    def is_empty(self, question: Any) -> bool:
+        """Whether nothing is in a value formula, or in a conjunction."""
+        return not self.emptiness.holds_something(question)
+
+    # --- values ----------------------------------------------------------------------------------
+
+    def write_root(self, state: int) -> None:
+        """Write the first state of the whole text."""
+        if not self.policy.surrounding_whitespace:
+            self._write_value(state, self.formulas.root, 0)
+            return
+        behind = self.tables.new_states(1)
+        self.tables.row(behind)[:] = layout.RETURN
+        call = self.call(self.formulas.root, 0, self._spaced(behind))
+        inner = self.tables.new_states(1)
+        self.write_item_bytes(inner, call)
+        self.tables.row(state)[:] = self.tables.row(self._spaced(inner))
+
+    def value(self, value: Value, depth: int) -> int:
+        """The first state of a value, at a depth of containers."""
+        key = (id(value), depth if self.policy.indent is not None else 0)
+        state = self._values.get(key)
+        if state is None:
+            state = self._values[key] = self.tables.new_states(1)
+            self._kept.append(value)
+            self.tables.defer(state, lambda s: self._write_value(s, value, depth))
+        return state
+
+    def call(self, value: Value, depth: int, back: int) -> int:
+        """The action of calling a value and coming back to ``back``."""
+        return self.tables.program(layout.PUSH, self.value(value, depth), back, CALL_RANK)
+
+    def write_item_bytes(self, state: int, code: int) -> None:
+        """Give every byte that a value can begin with an action."""
+        row = self.tables.row(state)
+        for byte in _VALUE_BYTES:
+            row[byte] = code
+
+    def _write_value(self, state: int, value: Value, depth: int) -> None:
+        tables = self.tables
+        row = tables.blank_row()
+        opening: dict[int, list[int]] = {}
+        for type_ in range(6):
+            if not value.types >> type_ & 1:
+                continue
+            conjunctions = [
+                c
+                for c in self.formulas.conjunctions(value, type_)
+                if not self.is_empty(c)
+            ]
+            if not conjunctions:
+                continue
+            if type_ == NULL:
+                row[ord("n")] = self._word(b"ull")
+            elif type_ == BOOLEAN:
+                for key in conjunctions[0].allowed.union(*(c.allowed for c in conjunctions)):
+                    word = b"true" if key == TRUE_KEY else b"false"
+                    row[word[0]] = self._word(word[1:])
+            elif type_ == NUMBER:
+                first = self._scalar([self._number(c) for c in conjunctions])
+                if first:
+                    np.copyto(row, tables.row(first), where=tables.row(first) > 0)
+            elif type_ == STRING:
+                row[ord('"')] = self._string(conjunctions)
+            else:
+                byte = b"[{"[type_ == OBJECT]
+                for conjunction in conjunctions:
+                    rule = self._rule(type_, conjunction, depth)
+                    opening.setdefault(byte, []).append(rule.opening)
+        for byte, codes in opening.items():
+            row[byte] = tables.choice(codes)
+        tables.row(state)[:] = row
+
+    def _rule(self, type_: int, conjunction: Any, depth: int) -> Any:
+        level = depth if self.policy.indent is not None else 0
+        key = (type_, level, conjunction.identity())
+        rule = self._rules.get(key)
+        if rule is None:
+            kind: Any = ObjectRule if type_ == OBJECT else ArrayRule
+            rule = self._rules[key] = kind(self, conjunction, depth)
+        return rule
+
+    def _word(self, rest: bytes) -> int:
+        """The state that has ``rest`` still to read."""
+        return self.chain(rest, self.end)
+
+    def chain(self, data: bytes, end: int) -> int:
+        """The first state of one that reads ``data`` and is then in ``end``."""
+        for byte in reversed(data):
+            state = self.tables.new_states(1)
+            self.tables.row(state)[byte] = end
+            end = state
+        return end
+
+    # --- scalars ---------------------------------------------------------------------------------
+
+    def _number(self, conjunction: Any) -> Dfa:
+        return spelling.number_language(conjunction, self.policy, self.formulas.spellings)
+
+    def _string(self, conjunctions: list[Any]) -> int:
+        """The state behind the opening quote of strings."""
+        languages = [
+            spelling.ANY_STRING
+            if spelling.is_unconstrained(c)
+            else spelling.string_language(c, self.formulas, self.policy)
+            for c in conjunctions
+        ]
+        return self._scalar(languages)
+
+    def _scalar(self, languages: list[Dfa]) -> int:
+        """The first state of the union of some languages; 0 if it is empty."""
+        union = languages[0]
+        for language in languages[1:]:
+            union = union | language
+        return self.embed(union, self.end)
+
+    def embed(self, dfa: Dfa, end: int) -> int:
+        """Lay out an automaton; where it accepts and cannot go on it does as ``end`` does.
+
+        Returns its first state, 0 if it accepts nothing. An accepting state from which nothing more
+        can be read is ``end`` itself.
+        """
+        if dfa.is_empty:
+            return 0
+        key = (dfa, end)
+        first = self._embedded.get(key)  # type: ignore[call-overload]
+        if first is not None:
+            return int(first)
+        tables = self.tables
+        n = dfa.n_states
+        base = tables.new_states(n - 1) >> tables.shift
+        ids = (np.arange(n) + base - 1) << tables.shift
+        ids[0] = 0
+        pure = (dfa.labels != 0) & ~dfa.table.any(axis=1)
+        ids[pure] = end
+        block = tables.actions[base : base + n - 1]
+        block[:, :256] = ids[dfa.table[1:, dfa.classes.astype(np.int64)]]
+        ending = tables.row(end)
+        for state in np.flatnonzero((dfa.labels != 0) & ~pure).tolist():
+            row = block[state - 1]
+            np.copyto(row, ending, where=row == 0)
+        first = int(ids[dfa.start])
+        self._embedded[key] = first  # type: ignore[index]
+        return first
+
+    # --- white space -----------------------------------------------------------------------------
+
+    def gap(self, inner: int, kind: str) -> int:
+        """A state like ``inner`` before which white space may stand, as the policy has it.
+
+        ``kind`` is "item" behind a comma, "key" behind a colon, else any other place.
+        """
+        policy = self.policy
+        if policy.item_separator is not None or policy.whitespace == "none":
+            return inner
+        if policy.whitespace == "single" and kind not in {"item", "key"}:
+            return inner
+        state = self.tables.new_states(1)
+        self.write_gap(state, inner, kind)
+        return state
+
+    def write_gap(self, state: int, inner: int, kind: str) -> None:
+        """Write what `gap` returns to a state that is there already."""
+        policy = self.policy
+        row = self.tables.row(state)
+        row[:] = self.tables.row(inner)
+        if policy.item_separator is not None or policy.whitespace == "none":
+            return
+        if policy.whitespace == "single":
+            if kind in {"item", "key"}:
+                row[0x20] = inner
+            return
+        self._write_spaced(row, inner)
+
+    def _spaced(self, inner: int) -> int:
+        """A state like ``inner`` before which white space may stand."""
+        state = self.tables.new_states(1)
+        row = self.tables.row(state)
+        row[:] = self.tables.row(inner)
+        self._write_spaced(row, inner)
+        return state
+
+    def _write_spaced(self, row: Any, inner: int) -> None:
+        tables = self.tables
+        if self.policy.whitespace == "any":
+            call = tables.program(layout.PUSH, self._run("any"), inner, CALL_RANK)
+            for byte in b" \t\n\r":
+                row[byte] = call
+        else:
+            row[0x20] = inner
+            row[0x0A] = tables.program(layout.PUSH, self._run("line"), inner, CALL_RANK)
+
+    def _run(self, kind: str) -> int:
+        """First state of the rule of a run of white space: a newline and indent, or anything."""
+        first = self._gaps.get(kind)
+        if first is not None:
+            return first
+        tables = self.tables
+        most, more = (_MOST_INDENT, b" \t") if kind == "line" else (_MOST_SPACE, b" \t\n\r")
+        following = 0
+        for left in range(most + (kind == "line")):
+            state = tables.new_states(1)
+            row = tables.row(state)
+            row[:] = layout.RETURN
+            if left:
+                for byte in more:
+                    row[byte] = following
+            following = state
+        first = tables.new_states(1)
+        for byte in b"\n" if kind == "line" else more:
+            tables.row(first)[byte] = following
+        self._gaps[kind] = first
+        return first
+
+    def line(self, depth: int) -> bytes:
+        """The line break and indent before something at a depth, if the policy has an indent."""
+        if self.policy.indent is None:
+            return b""
+        return b"\n" + self.policy.indent * depth
+
+    def behind_comma(self, inner: int, depth: int) -> int:
+        """The state behind a comma, from which one comes to ``inner``."""
+        separator = self.policy.item_separator
+        if separator is None:
+            return self.gap(inner, "item")
+        return self.chain(separator[separator.index(b",") + 1 :] + self.line(depth), inner)
+
+    def fix_before(self, state: int, bracket: int, depth: int) -> None:
+        """Put the fixed text that may have to stand before a comma or a closing bracket."""
+        separator, line = self.policy.item_separator, self.line(depth)
+        before = b"" if separator is None else separator[: separator.index(b",")]
+        if not before and not line:
+            return
+        row = self.tables.row(state)
+        comma, close = int(row[0x2C]), int(row[bracket])
+        row[0x2C] = row[bracket] = layout.DEAD
+        self._branch(state, {before + b",": comma, line + bytes([bracket]): close})
+
+    def _branch(self, state: int, texts: dict[bytes, int]) -> None:
+        """Write a state from which each text leads to an action on its last byte."""
+        row = self.tables.row(state)
+        for byte in sorted({text[0] for text in texts}):
+            rest = {text[1:]: code for text, code in texts.items() if text[0] == byte}
+            if b"" in rest:
+                row[byte] = rest[b""]
+            else:
+                row[byte] = self.tables.new_states(1)
+                self._branch(int(row[byte]), rest)
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def key_body(self) -> int:
+        """The state behind the quote of a key about which nothing else is known."""
+        return self.embed(spelling.any_key(self.policy), self.end)
+
+    def run(self, state: int, data: bytes) -> int:
+        """The state that plain moves over ``data`` lead to."""
+        for byte in data:
+            state = int(self.tables.row(state)[byte])
+        return state
+
+    def finite(self, value: Value, limit: int) -> list[Any] | None:
+        """All constants in a formula, or None if they are more than ``limit``."""
+        found: list[Any] = []
+        for type_ in range(6):
+            if not value.types >> type_ & 1:
+                continue
+            for conjunction in self.formulas.conjunctions(value, type_):
+                allowed = getattr(conjunction, "allowed", None)
+                if allowed is None:
+                    return None
+                found += allowed
+                if len(found) > limit:
+                    return None
+        return list(dict.fromkeys(found))

@@ -1,0 +1,403 @@
+"""Objects: what a frame remembers of the keys read so far, and which keys may follow.
+
+The register of an object's frame stands for the set of keys seen, and which obligations ("some
+member is so") are still open. Its steps are: a quote begins a key, a key ends, a comma, the closing
+brace. Keys that may come are one trie a set, whose nodes are shared with other sets as far as they
+are equal; a key that is not named falls out of the trie into the string body that all share, and
+counts as seen under the text that was read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..automata import Dfa, any_text
+from ..kernels import layout
+from . import spelling
+from .strings import class_language
+from .values import FALSE, TRUE, KeyClass, Value
+
+if TYPE_CHECKING:
+    from .automaton import SchemaAutomaton
+
+__all__ = ["ObjectRule"]
+
+CALL_RANK = (1 << 24) + 1
+BODY_RANK = (1 << 24) + 2
+
+#: A key spelled and ended by a quote, and what then happens.
+_Entry = tuple[bytes, int]
+
+
+class ObjectFrame:
+    """The register of one object: keys seen, open obligations."""
+
+    __slots__ = ("count", "pending", "register", "rule", "seen")
+
+    def __init__(
+        self, rule: ObjectRule, seen: frozenset[str | None], pending: tuple[int, ...], count: int
+    ) -> None:
+        self.rule = rule
+        self.seen = seen
+        self.pending = pending
+        self.count = count
+        self.register = 0
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+        return self.rule.move(self, symbol)
+
+
+class ObjectRule:
+    """The states and frames of one conjunction over objects.
+
+    Attributes
+    ----------
+    opening : int
+        The action on an opening brace.
+    """
+
+    def __init__(self, automaton: SchemaAutomaton, conjunction: Any, depth: int) -> None:
+        self.automaton = automaton
+        self.conjunction = conjunction
+        self.depth = depth
+        tables = self.tables = automaton.tables
+        formulas = self.formulas = automaton.formulas
+        # In a mask a key that is not named yet may end: it is seen as None.
+        self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
+        self._members: dict[tuple[Value, int], int] = {}
+        self._nodes: dict[tuple[Any, ...], int] = {}
+        names = dict.fromkeys(conjunction.keys)
+        tests: dict[Any, None] = {}
+        for where, _ in (*conjunction.universals, *conjunction.somewhere):
+            names.update(dict.fromkeys(where.names))
+            tests.update(dict.fromkeys((*where.inside, *where.outside)))
+        self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
+        self._tests = tuple(tests)
+        self.names = {
+            name: formulas.member(conjunction, name)
+            for name in names
+            if not automaton.is_empty(formulas.member(conjunction, name))
+        }
+        self._forbidden = frozenset(names) - self.names.keys()
+        self._order = {name: i for i, name in enumerate(self.names)}
+        self._classes = self._other_classes()
+        self._quote, self._close, self._comma = (tables.new_symbol() for _ in range(3))
+        self._key_symbols = {name: tables.new_symbol() for name in self.names}
+        self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
+        self._other_symbols = [tables.new_symbol() for _ in self._classes]
+        self._other_states: list[int] = [0] * len(self._classes)
+        pending = tuple(range(len(conjunction.somewhere)))
+        first = self._frame(frozenset(), pending, 0)
+        self._write_states()
+        self.opening = tables.program(layout.SET, first.register, 0, self._open)
+
+    # --- states ----------------------------------------------------------------------------------
+
+    def _write_states(self) -> None:
+        automaton, tables = self.automaton, self.tables
+        step = layout.STEP
+        quote = tables.program(step, self._quote)
+        close = tables.program(step, self._close)
+        comma = tables.program(step, self._comma)
+        line = automaton.line(self.depth + 1)
+        key = tables.new_states(1)
+        tables.row(key)[0x22] = quote
+        begin = tables.new_states(1)
+        first = automaton.chain(line, key)
+        tables.row(begin)[:] = tables.row(first)
+        tables.row(begin)[0x7D] = close
+        self._open = begin if line else automaton.gap(begin, "")
+        self._next = automaton.behind_comma(key, self.depth + 1)
+        back = tables.new_states(1)
+        tables.row(back)[0x2C] = comma
+        tables.row(back)[0x7D] = close
+        automaton.fix_before(back, 0x7D, self.depth)
+        self._back = automaton.gap(back, "")
+
+    def _member(self, value: Value) -> int:
+        """The state behind the closing quote of a key whose member is in ``value``."""
+        key = (value, 0)
+        state = self._members.get(key)
+        if state is None:
+            automaton, tables = self.automaton, self.tables
+            call = automaton.call(value, self.depth + 1, self._back)
+            inner = tables.new_states(1)
+            automaton.write_item_bytes(inner, call)
+            separator = automaton.policy.key_separator
+            if separator is None:
+                colon = tables.new_states(1)
+                tables.row(colon)[0x3A] = automaton.gap(inner, "key")
+                state = automaton.gap(colon, "")
+            else:
+                state = automaton.chain(separator, inner)
+            self._members[key] = state
+        return state
+
+    # --- frames ----------------------------------------------------------------------------------
+
+    def _frame(
+        self, seen: frozenset[str | None], pending: tuple[int, ...], count: int
+    ) -> ObjectFrame:
+        key = (seen, pending, count)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = ObjectFrame(self, seen, pending, count)
+            frame.register = self.tables.new_register(frame)
+        return frame
+
+    def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+        if symbol == self._quote:
+            return frame.register, self._keys(frame)
+        if symbol == self._close:
+            return 0, self.automaton.end if self._may_close(frame) else layout.DEAD
+        if symbol == self._comma:
+            # A comma promises a key.
+            return frame.register, self._next if self._keys(frame) else layout.DEAD
+        name = self._of_symbol.get(symbol)
+        if name is not None:
+            return self._after_key(frame, name, self.names[name], self._member)
+        if symbol in self._other_symbols:
+            if None in frame.seen:
+                return 0, layout.DEAD  # two keys without a name in one token might be the same
+            where = self._other_symbols.index(symbol)
+            return self._after_key(frame, None, self._classes[where][1], self._jump)
+        text = _key_text(self.tables.texts[symbol])
+        return self._after_key(frame, text, self.formulas.member(self.conjunction, text), self._jump)
+
+    def _jump(self, value: Value) -> int:
+        """Read the byte at hand as the first behind a key."""
+        return self.tables.program(layout.JUMP, self._member(value))
+
+    def _after_key(
+        self, frame: ObjectFrame, name: str | None, value: Value, enter: Any
+    ) -> tuple[int, int]:
+        """The step at the end of a key: which member may follow, and what it settles."""
+        options: list[tuple[ObjectFrame, Value]] = []
+        for settled in self._settlings(frame, name):
+            wanted = value
+            for i in settled:
+                wanted = self.formulas.conjunction(wanted, self.conjunction.somewhere[i][1])
+            if self.automaton.is_empty(wanted):
+                continue
+            pending = tuple(i for i in frame.pending if i not in settled)
+            seen = frame.seen | {name}
+            after = self._frame(seen, pending, frame.count + 1)
+            if self._can_finish(after):
+                options.append((after, wanted))
+        if not options:
+            return 0, layout.DEAD
+        if len(options) == 1:
+            after, wanted = options[0]
+            return after.register, enter(wanted)
+        set_to = self.tables.program
+        codes = [set_to(layout.SET, f.register, 0, enter(v)) for f, v in options]
+        return 0, self.tables.choice(codes)
+
+    def _settlings(self, frame: ObjectFrame, name: str | None) -> list[tuple[int, ...]]:
+        """The sets of open obligations that the member of a key may be taken to settle."""
+        choices: list[tuple[int, ...]] = [()]
+        for i in frame.pending:
+            where = self.conjunction.somewhere[i][0]
+            if name is not None and self.formulas.in_class(name, where):
+                choices += [(*choice, i) for choice in choices]
+        return choices
+
+    # --- what can still be finished --------------------------------------------------------------
+
+    def _may_close(self, frame: ObjectFrame) -> bool:
+        return (
+            not frame.pending
+            and self.required <= frame.seen
+            and frame.count >= self.conjunction.shortest
+        )
+
+    def _can_finish(self, frame: ObjectFrame) -> bool:
+        """Whether a text that has come so far can be finished."""
+        longest, shortest = self.conjunction.longest, self.conjunction.shortest
+        missing = len(self.required - frame.seen)
+        needed = max(missing, shortest - frame.count)
+        if longest is not None and frame.count + needed > longest:
+            return False
+        if not self._classes and needed > missing:
+            free = sum(name not in frame.seen for name in self.names)
+            if free < needed:
+                return False
+        if frame.pending:
+            return self._can_settle(frame, missing)
+        return True
+
+    def _can_settle(self, frame: ObjectFrame, missing: int) -> bool:
+        """Whether the open obligations can be met, required keys first, then one key for each."""
+        longest = self.conjunction.longest
+        extra = 0
+        for i in frame.pending:
+            where, wanted = self.conjunction.somewhere[i]
+            if any(
+                name not in frame.seen
+                and self.formulas.in_class(name, where)
+                and not self.automaton.is_empty(self.formulas.conjunction(value, wanted))
+                for name, value in self.names.items()
+                if name in self.required
+            ):
+                continue
+            extra += 1
+        return longest is None or frame.count + missing + extra <= longest
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def _other_classes(self) -> list[tuple[Dfa | None, Value]]:
+        """The keys that are not named: for each way the tests can turn out, keys and member."""
+        formulas, conjunction = self.formulas, self.conjunction
+        classes: list[tuple[Dfa | None, Value]] = []
+        for signature in range(1 << len(self._tests)):
+            passed = {t for i, t in enumerate(self._tests) if signature >> i & 1}
+            value: Value = TRUE
+            for where, wanted in conjunction.universals:
+                if _holds(where, passed):
+                    value = formulas.conjunction(value, wanted)
+            if value is FALSE or self.automaton.is_empty(value):
+                continue
+            language: Dfa | None = None
+            if self._tests:
+                language = any_text()
+                for test in self._tests:
+                    accepted = class_language(formulas, test)
+                    language = language & accepted if test in passed else language - accepted
+                if language.is_empty:
+                    continue
+            classes.append((language, value))
+        return classes
+
+    def _keys(self, frame: ObjectFrame) -> int:
+        """The action behind the quote that begins a key: every key that may come now."""
+        allowed = [
+            (name, symbol)
+            for name, symbol in self._key_symbols.items()
+            if name not in frame.seen and self._is_alive(frame, name)
+        ]
+        if self.automaton.policy.property_order == "schema":
+            allowed = self._in_order(frame, allowed)
+        known = frame.seen - {None} | self._forbidden | self.names.keys()
+        others = [
+            where for where in range(len(self._classes)) if self._is_other_alive(frame, where)
+        ]
+        step = self.tables.program
+        entries: list[_Entry] = []
+        for name, symbol in allowed:
+            code = step(layout.STEP, symbol)
+            entries += [(text, code) for text in self._spelled(name)]
+        if len(others) == 1 and self._classes[others[0]][0] is None:
+            named = {name for name, _ in allowed}
+            for name in known - named:
+                entries += [(text, layout.DEAD) for text in self._spelled(name)]
+            return self._node(tuple(sorted(entries)), b"", others[0])
+        codes = [self._node(tuple(sorted(entries)), b"", -1)] if entries else []
+        codes += [self._other_keys(where, known) for where in others]
+        return self.tables.choice(codes) if len(codes) != 1 else codes[0]
+
+    def _in_order(self, frame: ObjectFrame, allowed: list[Any]) -> list[Any]:
+        """Only keys that stand behind those seen, and before no required one that is missing."""
+        last = max((self._order.get(name or "", -1) for name in frame.seen), default=-1)
+        kept = []
+        for name, symbol in allowed:
+            if self._order[name] > last:
+                kept.append((name, symbol))
+                if name in self.required:
+                    break
+        return kept
+
+    def _is_alive(self, frame: ObjectFrame, name: str) -> bool:
+        """Whether a key may come: there is a member for it, and the rest can be finished."""
+        return self._after_key(frame, name, self.names[name], _nothing)[1] != layout.DEAD
+
+    def _is_other_alive(self, frame: ObjectFrame, where: int) -> bool:
+        value = self._classes[where][1]
+        return self._after_key(frame, None, value, _nothing)[1] != layout.DEAD
+
+    def _spelled(self, name: str) -> list[bytes]:
+        return spelling.spellings_of(name, self.automaton.policy)
+
+    def _node(self, entries: tuple[_Entry, ...], prefix: bytes, other: int) -> int:
+        """The state of a trie node; ``entries`` are the rests of keys below it.
+
+        ``other`` is the class of keys that fall out of the trie, or -1; ``prefix`` is then the text
+        that led here, which a key that falls out goes on from.
+        """
+        body = self._body_state(prefix) if other >= 0 else 0
+        key = (entries, body, other)
+        state = self._nodes.get(key)
+        if state is None:
+            state = self._nodes[key] = self.tables.new_states(1)
+            self.tables.defer(
+                state, lambda s: self._write_node(s, entries, prefix, body, other)
+            )
+        return state
+
+    def _write_node(
+        self, state: int, entries: tuple[_Entry, ...], prefix: bytes, body: int, other: int
+    ) -> None:
+        tables = self.tables
+        row = tables.blank_row()
+        if other >= 0:
+            # A key that is none of those below goes on in the string body, and comes back as one.
+            call = tables.program(layout.PUSH, body, self._other_state(other), BODY_RANK)
+            row[:256] = np.where(tables.row(body)[:256] != 0, call, 0)
+        at = 0
+        while at < len(entries):
+            text, code = entries[at]
+            if not text:
+                row[0x22] = code
+                at += 1
+                continue
+            byte = text[0]
+            end = at
+            while end < len(entries) and entries[end][0][:1] == text[:1]:
+                end += 1
+            below = tuple((rest[1:], c) for rest, c in entries[at:end])
+            row[byte] = self._node(below, prefix + text[:1], other)
+            at = end
+        tables.row(state)[:] = row
+
+    def _body_state(self, prefix: bytes) -> int:
+        """The state of the body that all keys share, behind ``prefix``."""
+        body = self.automaton.key_body()
+        return self.automaton.run(body, prefix)
+
+    def _other_state(self, where: int) -> int:
+        """The state behind the closing quote of a key that is not named."""
+        state = self._other_states[where]
+        if not state:
+            state = self._other_states[where] = self.tables.new_states(1)
+            code = self.tables.program(layout.STEP, self._other_symbols[where], 1)
+            self.tables.row(state)[:] = code
+        return state
+
+    def _other_keys(self, where: int, known: frozenset[str]) -> int:
+        """The state that begins the keys of a class, those known left out."""
+        language = self._classes[where][0]
+        if language is None:
+            language = any_text()
+        left = language - Dfa.from_strings([name.encode() for name in sorted(known)])
+        spelled = spelling.key_language(left, self.automaton.policy)
+        return self.automaton.embed(spelled, self._other_state(where))
+
+
+def _nothing(value: Value) -> int:
+    """Any action: only whether there is one counts."""
+    return 1
+
+
+def _holds(where: KeyClass, passed: set[Any]) -> bool:
+    """Whether a key that is not named is in a class, told by the tests it passes."""
+    return passed.issuperset(where.inside) and passed.isdisjoint(where.outside)
+
+
+def _key_text(text: bytes) -> str:
+    """The key that a JSON string spells."""
+    decoded: str = json.loads(text)
+    return decoded

@@ -1,0 +1,103 @@
+"""How values may be written: the options of ``Grammar.from_json_schema`` that are about text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import GrammarError
+
+__all__ = ["Policy"]
+
+_CHOICES = {
+    "whitespace": ("formatted", "any", "single", "none"),
+    "property_order": ("any", "schema"),
+    "numbers": ("plain", "any"),
+    "strings": ("usual", "any"),
+}
+
+
+class Policy:
+    """The text policy of one schema.
+
+    Parameters
+    ----------
+    whitespace : {"formatted", "any", "single", "none"}
+    property_order : {"any", "schema"}
+    separators : tuple of str, optional
+        What stands between items and behind keys, as in `json.dumps`; nothing else may.
+    indent : int or str, optional
+        Write as `json.dumps` with this indent does, and no other way.
+    numbers : {"plain", "any"}
+    strings : {"usual", "any"}
+    surrounding_whitespace : bool
+        Whether a gap may stand before and after the root value.
+
+    Raises
+    ------
+    GrammarError
+        An option that is none of these.
+    """
+
+    __slots__ = (
+        "indent",
+        "item_separator",
+        "key_separator",
+        "numbers",
+        "property_order",
+        "strings",
+        "surrounding_whitespace",
+        "whitespace",
+    )
+
+    def __init__(
+        self,
+        *,
+        whitespace: str = "formatted",
+        property_order: str = "any",
+        separators: tuple[str, str] | None = None,
+        indent: int | str | None = None,
+        numbers: str = "plain",
+        strings: str = "usual",
+        surrounding_whitespace: bool = False,
+    ) -> None:
+        given = {
+            "whitespace": whitespace,
+            "property_order": property_order,
+            "numbers": numbers,
+            "strings": strings,
+        }
+        for name, value in given.items():
+            if value not in _CHOICES[name]:
+                allowed = ", ".join(map(repr, _CHOICES[name]))
+                raise GrammarError(f"{name} is one of {allowed}, not {value!r}")
+        self.whitespace = whitespace
+        self.property_order = property_order
+        self.numbers = numbers
+        self.strings = strings
+        self.surrounding_whitespace = surrounding_whitespace
+        self.indent = _indent(indent)
+        self.item_separator: bytes | None = None
+        self.key_separator: bytes | None = None
+        if separators is None and self.indent is not None:
+            separators = (",", ": ")
+        if separators is not None:
+            self.item_separator = _separator(separators[0], ",")
+            self.key_separator = _separator(separators[1], ":")
+
+    def __repr__(self) -> str:
+        return f"Policy({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
+
+
+def _indent(indent: Any) -> bytes | None:
+    if indent is None:
+        return None
+    text = " " * indent if isinstance(indent, int) and not isinstance(indent, bool) else indent
+    if not isinstance(text, str) or text.strip(" \t\n\r"):
+        raise GrammarError(f"indent is a number of spaces or white space itself, not {indent!r}")
+    return text.encode()
+
+
+def _separator(text: Any, sign: str) -> bytes:
+    if not isinstance(text, str) or text.strip(" \t\n\r") != sign:
+        raise GrammarError(f"a separator is {sign!r} with white space around it, not {text!r}")
+    return text.encode()

@@ -1,0 +1,128 @@
+"""`JsonSchema`: a schema with its options, as a leaf of a grammar."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import GrammarError, GrammarSyntaxError, UnsatisfiableGrammarError
+from .automaton import SchemaAutomaton
+from .emptiness import Emptiness
+from .formulas import Formulas
+from .keywords import ASSERTED_FORMATS
+from .policy import Policy
+from .references import Documents
+
+if TYPE_CHECKING:
+    from ..tables import Tables
+
+__all__ = ["JsonSchema"]
+
+
+class JsonSchema:
+    """A schema, read and checked; a value equal to another with the same text and options.
+
+    Parameters
+    ----------
+    schema : dict, bool, str, bytes, pydantic model or dataclass
+    formats : {"assert", "annotate"}
+    draft : str, optional
+    documents : mapping of str to schema, optional
+    unsupported : {"error", "relax"}
+    **policy
+        Options of `Policy`.
+
+    Raises
+    ------
+    GrammarSyntaxError, UnsupportedFeatureError, UnsatisfiableGrammarError, BudgetError
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        formats: str = "assert",
+        draft: str | None = None,
+        documents: Mapping[str, Any] | None = None,
+        unsupported: str = "error",
+        **policy: Any,
+    ) -> None:
+        for name, value, allowed in (
+            ("formats", formats, ("assert", "annotate")),
+            ("unsupported", unsupported, ("error", "relax")),
+        ):
+            if value not in allowed:
+                raise GrammarError(f"{name} is {' or '.join(map(repr, allowed))}, not {value!r}")
+        self.policy = Policy(**policy)
+        self.schema = schema_value(schema)
+        self.options = {
+            "formats": formats,
+            "draft": draft,
+            "documents": dict(documents or {}),
+            "unsupported": unsupported,
+            **policy,
+        }
+        known = Documents(
+            self.schema, draft=draft or "2020-12", documents=documents, relax=unsupported == "relax"
+        )
+        self.formulas = Formulas(known, ASSERTED_FORMATS if formats == "assert" else ())
+        if not Emptiness(self.formulas).holds_something(self.formulas.root):
+            raise UnsatisfiableGrammarError("no JSON value is allowed by the schema")
+        self._lock = threading.Lock()
+        self._bytes: bytes | None = None
+
+    def build(self, tables: Tables, state: int) -> None:
+        """Have ``tables`` make the automaton, which begins in ``state``."""
+        automaton = SchemaAutomaton(tables, self.formulas, self.policy)
+        tables.defer(state, automaton.write_root)
+
+    def to_bytes(self) -> bytes:
+        """Schema and options as bytes."""
+        if self._bytes is None:
+            content = {"schema": self.schema, "options": self.options}
+            self._bytes = json.dumps(content, sort_keys=False).encode()
+        return self._bytes
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> JsonSchema:
+        """The schema out of `to_bytes`."""
+        content = json.loads(data)
+        return cls(content["schema"], **content["options"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, JsonSchema) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+
+def schema_value(schema: Any) -> Any:
+    """A schema as JSON values, from any form it may be given in."""
+    if isinstance(schema, dict | bool):
+        return schema
+    if isinstance(schema, str | bytes | bytearray):
+        try:
+            return json.loads(schema)
+        except ValueError as error:
+            text = schema if isinstance(schema, str) else None
+            position = error.pos if isinstance(error, json.JSONDecodeError) else None
+            raise GrammarSyntaxError(
+                f"the schema is not JSON: {error}", text=text, position=position
+            ) from None
+    if hasattr(schema, "model_json_schema"):
+        return schema.model_json_schema()
+    if hasattr(schema, "__dataclass_fields__"):
+        try:
+            from pydantic import TypeAdapter
+        except ImportError:
+            raise ImportError(
+                "schemas of dataclasses are made by pydantic: pip install 'fastmask[pydantic]'"
+            ) from None
+        return TypeAdapter(schema).json_schema()
+    raise GrammarSyntaxError(
+        f"a schema is a dict, a bool, JSON text, a pydantic model or a dataclass, "
+        f"not {type(schema).__name__}",
+        path="",
+    )
