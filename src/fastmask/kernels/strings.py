@@ -244,6 +244,8 @@ def write_strings(
         child = int(first_child[order[i]])
         while child != 0:
             kept = int(same_as[child])
-            table[row + classes[node_byte[child]]] = -(kept if kept < 0 else int(same_as[kept]))
+            table[row + int(classes[node_byte[child]])] = -(
+                kept if kept < 0 else int(same_as[kept])
+            )
             child = int(next_sibling[child])
     return n_columns
