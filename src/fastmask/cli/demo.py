@@ -172,7 +172,7 @@ def _answer(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, An
         chosen = int(rng.choice(belief.size, p=masked_softmax(logits, row)))
         text = "".join(tokens[i] for i in drawn)
         allowed = matcher.allowed_token_ids().tolist()
-        step = {
+        step: dict[str, Any] = {
             "text": text,
             "allowed": len(allowed),
             "examples": [tokens[i] for i in allowed[:3]],
