@@ -1,5 +1,6 @@
 """Drawing tokens under a mask: the loop, its odds, and what became of the answers."""
 
+from .aligned import AlignedSampler
 from .loop import Sample, allowed_ids, masked_softmax, sample, truncated
 from .odds import (
     all_attempts_fail,
@@ -11,9 +12,13 @@ from .odds import (
     table_mask_work,
 )
 from .outcomes import Outcomes, count_outcomes
+from .retry import Attempt, RetryResult, retry
 
 __all__ = [
+    "AlignedSampler",
+    "Attempt",
     "Outcomes",
+    "RetryResult",
     "Sample",
     "all_attempts_fail",
     "allowed_ids",
@@ -23,6 +28,7 @@ __all__ = [
     "expected_attempts",
     "masked_softmax",
     "naive_mask_work",
+    "retry",
     "sample",
     "sequence_odds",
     "table_mask_work",
