@@ -266,3 +266,7 @@ class GrammarCompiler:
     def compile_json(self) -> CompiledGrammar:
         """Compile `Grammar.json`."""
         return self.compile(Grammar.json())
+
+    def compile_json_schema(self, schema: Any, **options: Any) -> CompiledGrammar:
+        """Compile `Grammar.from_json_schema`."""
+        return self.compile(Grammar.from_json_schema(schema, **options))

@@ -21,13 +21,15 @@ from .kernels import layout
 from .kernels.accept import advance, next_bytes
 from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.naive import naive_row
-from .kernels.rows import grow_tree, join_rows, link_node, locate_thread
+from .kernels.patch import patch_root
+from .kernels.rows import find_child, grow_tree, join_rows, link_node, locate_thread
 from .tables import Tables
 
 __all__ = ["Arena", "Rows"]
 
 _NO_BYTES: U8 = np.zeros(0, np.uint8)
 _SCRATCH_LIMIT = 1 << 22
+_AGAIN = -1 << 20  # something else had to be made first
 
 
 class Rows:
@@ -156,7 +158,7 @@ class Arena:
             (layout.A_WORK, layout.WORK * 128),
             (layout.A_PENDING, 4 * 32),
             (layout.A_PREFIX, 64),
-            (layout.A_STATE, tables.longest + 2),
+            (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, tables.longest + 2),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
         ):
@@ -387,25 +389,58 @@ class Arena:
         """Make the root of a state (node < 0) or the child of a node for an outcome."""
         rows = self.rows
         words = rows.words
-        n_events = words[layout.R_N_EVENTS]
-        status = grow_tree(
-            self.tables.record.words,
-            self.record.words,
-            words,
-            node,
-            outcome,
-            rows.n_rows,
-            rows.next_row(),
-        )
+        before = int(words[layout.R_N_NODES]), int(words[layout.R_N_EVENTS])
+        source, asked = node, outcome
+        if node < 0 and outcome in self.tables.models:
+            source = self._patch(outcome)
+            asked = 0
+            if source == _AGAIN:
+                return
+        status = source
+        if source >= 0 or asked == outcome:
+            status = grow_tree(
+                self.tables.record.words,
+                self.record.words,
+                words,
+                source,
+                asked,
+                rows.n_rows,
+                rows.next_row(),
+            )
         if status < 0:
-            words[layout.R_N_EVENTS] = n_events
+            words[layout.R_N_NODES], words[layout.R_N_EVENTS] = before
             self._resolve(status)
             return
-        if status:
+        if status or asked != outcome:
             rows.take()
         child = int(words[layout.R_N_NODES]) - 1
-        key = outcome if node >= 0 else outcome >> self.tables.shift
-        link_node(words, node, key, child)
+        link_node(words, node, outcome if node >= 0 else outcome >> self.tables.shift, child)
+
+    def _patch(self, state: int) -> int:
+        """Enter the copy of its model that a state's root is walked from; a node or a status."""
+        body, back = self.tables.models[state]
+        rows = self.rows
+        root = int(rows.record.bound(layout.R_ROOT)[body >> self.tables.shift]) - 1
+        if root < 0:
+            self._grow(-1, body)
+            return _AGAIN
+        model = int(find_child(rows.words, root, back))
+        if model < 0:
+            self._grow(root, back)
+            return _AGAIN
+        return int(
+            patch_root(
+                self.tables.record.words,
+                self.record.words,
+                rows.words,
+                model,
+                state,
+                body,
+                back,
+                rows.n_rows,
+                rows.next_row(),
+            )
+        )
 
     def _enlarge_rows(self) -> None:
         rows = self.rows

@@ -127,6 +127,8 @@ class Tables:
         self._n_symbols = 0
         self._text_symbols: dict[bytes, int] = {}
         self.texts: dict[int, bytes] = {}
+        #: States that let through what a body called from their frame does, but for a few tokens.
+        self.models: dict[int, tuple[int, int]] = {}
         self._n_moves = 0
         sets = _leaves(grammar, Tokens)
         if sets:

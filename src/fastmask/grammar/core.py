@@ -21,6 +21,7 @@ from .ir import (
     Expression,
     Reference,
     Rules,
+    Schema,
     Tokens,
     alternatives,
     postorder,
@@ -182,6 +183,33 @@ class Grammar:
         return cls(json_rules())
 
     # --- algebra
+
+    @classmethod
+    def from_json_schema(cls, schema: Any, **options: Any) -> Grammar:
+        """JSON texts of the values that a schema allows.
+
+        Parameters
+        ----------
+        schema : dict, bool, str, bytes, pydantic model or dataclass
+        **options
+            ``whitespace``, ``property_order``, ``separators``, ``indent``, ``numbers``, ``strings``,
+            ``surrounding_whitespace``, ``formats``, ``draft``, ``documents``, ``unsupported``; see
+            `fastmask.schema.source.JsonSchema`.
+
+        Raises
+        ------
+        GrammarSyntaxError
+            The schema is not JSON, or a keyword has a value of the wrong type; with its pointer.
+        UnsupportedFeatureError
+            A keyword that cannot be enforced, with its pointer.
+        UnsatisfiableGrammarError
+            No value is allowed.
+        BudgetError
+            The schema is too large.
+        """
+        from ..schema.source import JsonSchema
+
+        return cls({"root": Schema(JsonSchema(schema, **options))})
 
     @classmethod
     def union(cls, *grammars: Grammar) -> Grammar:

@@ -23,6 +23,7 @@ from .ir import (
     Literal,
     Reference,
     Repeat,
+    Schema,
     Sequence,
     Tokens,
     children,
@@ -34,7 +35,7 @@ __all__ = ["decode_grammar", "encode_grammar"]
 _MAGIC = b"fastmask grammar 1\n"
 _KINDS = (
     CharSet, ByteSet, Literal, Sequence, Alternatives, Repeat, Reference, Tokens, Intersection,
-    Complement, Automaton,
+    Complement, Automaton, Schema,
 )  # fmt: skip
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 _UNBOUNDED = 2**64 - 1
@@ -128,6 +129,8 @@ def _record(node: Expression, made: dict[int, int]) -> bytes:
         return kind + bytes([node.negated]) + items
     if isinstance(node, Automaton):
         return kind + node.dfa.to_bytes()
+    if isinstance(node, Schema):
+        return kind + node.source.to_bytes()
     operands = _numbers(tuple(made[id(part)] for part in children(node)))
     if isinstance(node, Repeat):
         most = _UNBOUNDED if node.maximum is None else node.maximum
@@ -144,6 +147,10 @@ def _node(record: bytes, nodes: list[Expression]) -> Expression:
         return Reference(body.decode())
     if kind is Automaton:
         return Automaton(Dfa.from_bytes(body))
+    if kind is Schema:
+        from ..schema.source import JsonSchema
+
+        return Schema(JsonSchema.from_bytes(body))
     if kind is Tokens:
         return Tokens(_token_items(_Reader(body, 1)), bool(body[0]))
     values = struct.unpack(f"<{len(body) // 8}Q", body)

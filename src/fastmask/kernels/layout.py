@@ -58,6 +58,7 @@ EVENT = 5
 POP = 1  # needs the list at `depth`
 READ = 2  # needs the action of program `action` for the register at `depth`
 KNOW = 3  # (of tree nodes) needs the register at `depth` itself
+WALK = 4  # needs nothing but to be walked, from state `action`
 
 # Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the program
 # is the step taken on it already, or 0.

@@ -124,6 +124,7 @@ from .layout import (
     T_WORDS,
     UNKNOWN,
     VACANT,
+    WALK,
 )
 from .accept import load_threads
 from .step import emit, find_move, general_step, move_action
@@ -144,6 +145,12 @@ def find_edge(edges, node, outcome):
         if stored == 0:
             return np.int64(-1)
         slot = (slot + 1) & mask
+
+
+@kernel("int64(int64[::1], int64, int64)")
+def find_child(rows, node, outcome):
+    """Child of a tree node by the answer to its question, or -1."""
+    return find_edge(view_i64(rows, R_EDGES), node, outcome)
 
 
 @inner
@@ -405,6 +412,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
             register = np.int64(events[at + 4])
             is_asked = events[at + 2] == depth and (
                 (kind == POP and events[at + 1] == POP)
+                or (kind == WALK and events[at + 1] == WALK)
                 or (kind == KNOW and events[at + 1] == READ)
                 or (kind == READ and events[at + 1] == READ and action == asked
                     and -1 - register < DEPTHS)
@@ -415,7 +423,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     np.int64(events[at + 2]), action, register,
                 )  # fmt: skip
                 continue
-            if kind == READ:
+            if kind == WALK:
+                threads[0] = action
+            elif kind == READ:
                 resume = np.int64(outcome)
                 register = -1 - (depth + DEPTHS * (PROGRAM - action))
             elif kind == KNOW:
@@ -438,7 +448,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         arena[A_TOP] = base_top
         count = np.int64(1)
         if node < 0 or kind != POP or outcome >= 0:
-            threads[0] = outcome if kind == POP else 0
+            if kind != WALK:
+                threads[0] = outcome if kind == POP else 0
             threads[1] = register
             threads[2] = scratch_cell(cells, arena, UNKNOWN, depth + 1, NIL, NIL)
         else:

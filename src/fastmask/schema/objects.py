@@ -70,6 +70,7 @@ class ObjectRule:
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._members: dict[tuple[Value, int], int] = {}
         self._nodes: dict[tuple[Any, ...], int] = {}
+        self._falls: dict[tuple[int, int], Any] = {}
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
@@ -333,6 +334,8 @@ class ObjectRule:
         state = self._nodes.get(key)
         if state is None:
             state = self._nodes[key] = self.tables.new_states(1)
+            if other >= 0:
+                self.tables.models[state] = (body, self._other_state(other))
             self.tables.defer(
                 state, lambda s: self._write_node(s, entries, prefix, body, other)
             )
@@ -345,8 +348,7 @@ class ObjectRule:
         row = tables.blank_row()
         if other >= 0:
             # A key that is none of those below goes on in the string body, and comes back as one.
-            call = tables.program(layout.PUSH, body, self._other_state(other), BODY_RANK)
-            row[:256] = np.where(tables.row(body)[:256] != 0, call, 0)
+            row[:] = self._falling(body, other)
         at = 0
         while at < len(entries):
             text, code = entries[at]
@@ -362,6 +364,14 @@ class ObjectRule:
             row[byte] = self._node(below, prefix + text[:1], other)
             at = end
         tables.row(state)[:] = row
+
+    def _falling(self, body: int, other: int) -> Any:
+        """A row from which every byte goes on in the string body."""
+        row = self._falls.get((body, other))
+        if row is None:
+            call = self.tables.program(layout.PUSH, body, self._other_state(other), BODY_RANK)
+            row = self._falls[body, other] = np.where(self.tables.row(body) != 0, call, 0)
+        return row
 
     def _body_state(self, prefix: bytes) -> int:
         """The state of the body that all keys share, behind ``prefix``."""

@@ -1,0 +1,154 @@
+"""The row of a state that is nearly another's: a copy, and a walk where the two part.
+
+In the trie of an object's keys every byte that no key goes on with falls out into the string body that
+all keys share. Such a state lets the same tokens through as that body does, save those that follow
+the trie to the end of a key: a few dozen trie nodes instead of all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import kernel, view_i16, view_i32, view_i64, view_u8, words_at
+from .layout import (
+    A_NEEDED,
+    A_REGISTER,
+    A_STATE,
+    A_SYMBOL,
+    COMPLETE,
+    DEPTHS,
+    EVENT,
+    EXPAND,
+    NEED_EXPANSION,
+    NEED_SPACE,
+    NODE,
+    NODE_ADDRESS,
+    NODE_DEPTH,
+    NODE_EVENTS,
+    NODE_FIRST_EVENT,
+    NODE_FLAGS,
+    NODE_KIND,
+    NODE_ROW,
+    PROGRAM,
+    PUSH,
+    R_EVENTS,
+    R_FIRST_EVENT,
+    R_N_EVENTS,
+    R_N_NODES,
+    R_NODES,
+    T_ACTIONS,
+    T_CLASSES,
+    T_PROGRAMS,
+    T_TRIE_BYTE,
+    T_TRIE_DEPTH,
+    T_TRIE_FIRST,
+    T_TRIE_NODES,
+    T_TRIE_ORDER,
+    T_TRIE_SKIP,
+    T_WORDS,
+    WALK,
+)
+from .step import emit
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, int64, int64)")
+def patch_root(tables, arena, rows, model, state, body, back, row_number, address):
+    """Enter a node with the row and events of ``model``, changed as far as ``state`` differs.
+
+    ``model`` is the tree node of ``body`` called from ``state``'s frame, to return to ``back``. Where
+    the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the node or a
+    status.
+    """
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    byte = view_u8(tables, T_TRIE_BYTE)
+    depths = view_i16(tables, T_TRIE_DEPTH)
+    skip = view_i32(tables, T_TRIE_SKIP)
+    first = view_i32(tables, T_TRIE_FIRST)
+    order = view_i32(tables, T_TRIE_ORDER)
+    events = view_i32(rows, R_EVENTS)
+    nodes = view_i64(rows, R_NODES)
+    own = view_i32(arena, A_STATE)
+    words = np.int64(tables[T_WORDS])
+    arena[A_NEEDED] = 0
+    node = np.int64(rows[R_N_NODES])
+    if NODE * (node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return np.int64(NEED_SPACE)
+    start = np.int64(rows[R_N_EVENTS])
+    rows[R_FIRST_EVENT] = start
+
+    # Both states side by side over the trie; own[level] is the pair's first, the other is beside it.
+    v = np.int64(0)
+    last = np.int64(tables[T_TRIE_NODES])
+    room = own.size // 2
+    own[0] = state
+    own[room] = body
+    while v < last:
+        level = np.int64(depths[v])
+        column = np.int64(classes[byte[v]])
+        mine = np.int64(own[level])
+        theirs = np.int64(own[room + level])
+        action = np.int64(actions[mine + column])
+        other = np.int64(actions[theirs + column])
+        if action <= PROGRAM:
+            at = 4 * (PROGRAM - action)
+            if programs[at] == PUSH and programs[at + 1] == theirs and programs[at + 2] == back:
+                v = np.int64(skip[v])
+                continue
+        if action == EXPAND:
+            arena[A_REGISTER] = mine
+            arena[A_SYMBOL] = -1
+            return np.int64(NEED_EXPANSION)
+        if action == 0 and other == 0:
+            v = np.int64(skip[v])
+            continue
+        if action > 0 and other > 0 and level + 1 < room:
+            own[level + 1] = action
+            own[room + level + 1] = other
+            v += 1
+            continue
+        emit(events, rows, arena, v, WALK, 0, mine, -1)
+        v = np.int64(skip[v])
+    n_walks = np.int64(rows[R_N_EVENTS]) - start
+    row = words_at(address, words)
+    source = words_at(nodes[NODE * model + NODE_ADDRESS], words)
+    for i in range(words):
+        row[i] = source[i]
+    for k in range(start, start + n_walks):
+        v = np.int64(events[EVENT * k])
+        for i in range(first[v], first[skip[v]]):
+            token = np.int64(order[i])
+            row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
+
+    # The model's events, one frame nearer, but for those below a node that is walked anew.
+    base = np.int64(nodes[NODE * model + NODE_FIRST_EVENT])
+    for i in range(base, base + nodes[NODE * model + NODE_EVENTS]):
+        at = EVENT * i
+        place = np.int64(events[at])
+        is_kept = True
+        for k in range(start, start + n_walks):
+            walked = np.int64(events[EVENT * k])
+            if place >= walked and place < skip[walked]:
+                is_kept = False
+        if is_kept:
+            register = np.int64(events[at + 4])
+            if register < 0 and (-1 - register) & (DEPTHS - 1) > 0:
+                register += 1
+            emit(
+                events, rows, arena, place, np.int64(events[at + 1]),
+                np.int64(events[at + 2]) - 1, np.int64(events[at + 3]), register,
+            )  # fmt: skip
+    if arena[A_NEEDED] != 0:
+        return np.int64(NEED_SPACE)
+    at = NODE * node
+    nodes[at + NODE_KIND] = WALK
+    nodes[at + NODE_DEPTH] = 0
+    nodes[at + NODE_FIRST_EVENT] = start
+    nodes[at + NODE_EVENTS] = np.int64(rows[R_N_EVENTS]) - start
+    nodes[at + NODE_ROW] = row_number
+    nodes[at + NODE_FLAGS] = nodes[NODE * model + NODE_FLAGS] & COMPLETE
+    nodes[at + NODE_ADDRESS] = address
+    rows[R_N_NODES] = node + 1
+    return node
