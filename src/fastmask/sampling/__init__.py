@@ -1,7 +1,9 @@
 """Drawing tokens under a mask: the loop, its odds, and what became of the answers."""
 
 from .aligned import AlignedSampler
-from .loop import Sample, allowed_ids, masked_softmax, sample, truncated
+from .beams import Beam, beam_search
+from .healing import heal, healed_grammar
+from .loop import Sample, allowed_ids, masked_softmax, sample, text_of, truncated
 from .odds import (
     all_attempts_fail,
     chance_all_valid,
@@ -12,25 +14,34 @@ from .odds import (
     table_mask_work,
 )
 from .outcomes import Outcomes, count_outcomes
+from .picard import favourites
 from .retry import Attempt, RetryResult, retry
+from .speculative import speculative_sample
 
 __all__ = [
     "AlignedSampler",
     "Attempt",
+    "Beam",
     "Outcomes",
     "RetryResult",
     "Sample",
     "all_attempts_fail",
     "allowed_ids",
+    "beam_search",
     "chance_all_valid",
     "count_outcomes",
     "count_spellings",
     "expected_attempts",
+    "favourites",
+    "heal",
+    "healed_grammar",
     "masked_softmax",
     "naive_mask_work",
     "retry",
     "sample",
     "sequence_odds",
+    "speculative_sample",
     "table_mask_work",
+    "text_of",
     "truncated",
 ]

@@ -8,8 +8,8 @@ makes, the chance that the model, left alone, would go on to a valid answer:
     c(x) = sum over tokens t of p(t | x) c(x t),   c(a valid answer) = 1,   c(a refused one) = 0
 
 Drawing t with chance p(t | x) c(x t) / c(x) is exact. The futures are not known; they start at 1
-where nothing was drawn yet, and every answer makes those along its path smaller and closer. What was
-never drawn needs no node: c(x) = A(x) - sum over what was drawn of p(t | x) (1 - c(x t)).
+where nothing was drawn yet, and every answer makes those along its path smaller and closer. What
+was never drawn needs no node: c(x) = A(x) - sum over what was drawn of p(t | x) (1 - c(x t)).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import MatcherError
 from ..matcher import GrammarMatcher
-from .loop import Floats, Sample, allowed_ids, masked_softmax
+from .loop import Floats, Sample, allowed_ids, masked_softmax, text_of
 
 __all__ = ["AlignedSampler"]
 
@@ -94,7 +94,6 @@ class AlignedSampler:
             The model gives no valid answer a chance.
         """
         matcher = self._matcher.fork()
-        vocabulary = matcher.compiled.vocabulary
         drawn: list[int] = []
         removed: list[float] = []
         path: list[tuple[_Beginning, Floats, float]] = []
@@ -119,7 +118,7 @@ class AlignedSampler:
         for parent, belief, allowed_share in reversed(path):
             lost = sum(belief[t] * (1.0 - c.future) for t, c in parent.children.items())
             parent.future = max(0.0, allowed_share - float(lost))
-        text = b"".join(vocabulary.tokens[i] for i in drawn if vocabulary.is_text[i])
+        text = text_of(drawn, matcher.compiled.vocabulary)
         return Sample(tuple(drawn), text, matcher.is_terminated(), tuple(removed))
 
     def _child(self, node: _Beginning, token: int) -> _Beginning | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..matcher import GrammarMatcher
     from ..vocabulary import Vocabulary
 
-__all__ = ["Sample", "allowed_ids", "masked_softmax", "sample", "truncated"]
+__all__ = ["Sample", "allowed_ids", "masked_softmax", "sample", "text_of", "truncated"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -124,6 +124,11 @@ def truncated(
     return kept
 
 
+def text_of(token_ids: Sequence[int], vocabulary: Vocabulary) -> bytes:
+    """The bytes that tokens write; end and special tokens write none."""
+    return b"".join(vocabulary.tokens[i] for i in token_ids if vocabulary.is_text[i])
+
+
 def sample(
     model: Callable[[Sequence[int]], Any],
     vocabulary: Vocabulary,
@@ -184,5 +189,4 @@ def sample(
             finished = matcher.is_terminated()
         else:
             raise MatcherError(f"token {token} was allowed and is refused: one matcher, one loop")
-    text = b"".join(vocabulary.tokens[i] for i in drawn if vocabulary.is_text[i])
-    return Sample(tuple(drawn), text, finished, tuple(removed))
+    return Sample(tuple(drawn), text_of(drawn, vocabulary), finished, tuple(removed))
