@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from .explain import Verdict, Verifier, shown_byte, shown_ranges
-from .sources import add_grammar_options, chosen_grammar, read
+from .sources import add_grammar_options, chosen_grammar, read, schema_options
 
 __all__ = ["add_arguments", "run"]
 
@@ -17,8 +17,10 @@ _EXCERPT = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Texts and a grammar."""
-    add_grammar_options(parser)
+    """Texts and a grammar, or a file of schemas with tests."""
+    add_grammar_options(parser).add_argument(
+        "--jsonl", metavar="FILE", help="a file of schemas with tests, all of them checked"
+    )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="default: standard input, whole")
     parser.add_argument(
         "--file", action="append", default=[], metavar="FILE", help="a text from a file; repeatable"
@@ -27,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check all texts; 1 if any is not in the language."""
+    if options.jsonl is not None:
+        from .cases import run_cases
+
+        return run_cases(options.jsonl, schema_options(options), options.json)
     verify = Verifier(chosen_grammar(options))
     texts = [os.fsencode(text) for text in options.texts]
     texts += [_from_file(path) for path in options.file]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import VocabularyError
 
@@ -20,11 +21,23 @@ __all__ = [
     "chosen_grammar",
     "chosen_vocabulary",
     "read",
+    "schema_options",
 ]
 
 
-def add_grammar_options(parser: argparse.ArgumentParser) -> None:
-    """One grammar, from one of the front ends."""
+#: Options of `Grammar.from_json_schema` that have a few values, the default first.
+_SCHEMA_CHOICES = {
+    "whitespace": ("formatted", "none", "single", "any"),
+    "property_order": ("any", "schema"),
+    "numbers": ("plain", "any"),
+    "strings": ("usual", "any"),
+    "formats": ("assert", "annotate"),
+    "unsupported": ("error", "relax"),
+}
+
+
+def add_grammar_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """One grammar, from one of the front ends; gives the group, for more ways to name one."""
     group = parser.add_argument_group("the grammar, one of")
     one = group.add_mutually_exclusive_group(required=True)
     one.add_argument("--pattern", help="a regular expression that the whole text must match")
@@ -32,10 +45,24 @@ def add_grammar_options(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--lark", metavar="FILE", help="a Lark grammar")
     one.add_argument("--choice", action="append", metavar="TEXT", help="one of these; repeatable")
     one.add_argument("--any-json", action="store_true", help="any JSON value")
+    one.add_argument("--schema", metavar="FILE", help="a JSON Schema")
     parser.add_argument(
         "--dialect", choices=("python", "ecma"), default="python", help="of --pattern"
     )
     parser.add_argument("--root", help="the rule to start with, for --gbnf and --lark")
+    schema = parser.add_argument_group("how a schema is read and written")
+    for name, values in _SCHEMA_CHOICES.items():
+        schema.add_argument(
+            f"--{name.replace('_', '-')}", choices=values, help=f"default: {values[0]}"
+        )
+    schema.add_argument("--draft", help="where $schema is absent (default: 2020-12)")
+    return one
+
+
+def schema_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of a schema that were given."""
+    named = {name: getattr(options, name) for name in (*_SCHEMA_CHOICES, "draft")}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def add_vocabulary_option(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +90,8 @@ def chosen_grammar(options: argparse.Namespace) -> Grammar:
         return Grammar.from_lark(read(options.lark).decode(), **start)
     if options.choice is not None:
         return Grammar.from_choices(options.choice)
+    if options.schema is not None:
+        return Grammar.from_json_schema(read(options.schema), **schema_options(options))
     return Grammar.json()
 
 
@@ -94,6 +123,7 @@ def chosen_vocabulary(name: str) -> Vocabulary:
     return vocabulary
 
 
+@cache
 def byte_vocabulary() -> Vocabulary:
     """256 tokens of one byte each and an end token: a text's bytes are its token ids."""
     from ..vocabulary import Vocabulary
