@@ -227,14 +227,10 @@ def _cut(vocabulary: Vocabulary, size: int) -> Vocabulary:
 
 
 def _spelling(vocabulary: Vocabulary) -> list[int]:
-    """Token ids of the reference answer, always the longest token that fits."""
-    ids = []
-    text = _REFERENCE.encode()
-    while text:
-        length = next(n for n in range(len(text), 0, -1) if vocabulary.ids_of(text[:n]))
-        ids.append(vocabulary.ids_of(text[:length])[0])
-        text = text[length:]
-    return [*ids, vocabulary.eos_token_ids[0]]
+    """Token ids of the reference answer and an end token."""
+    from ..sampling import longest_spelling
+
+    return [*longest_spelling(_REFERENCE.encode(), vocabulary), vocabulary.eos_token_ids[0]]
 
 
 def _naive_seconds(vocabulary: Vocabulary, ids: list[int], answers: int) -> float:

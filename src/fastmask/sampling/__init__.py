@@ -7,16 +7,17 @@ from .loop import Sample, allowed_ids, masked_softmax, sample, text_of, truncate
 from .odds import (
     all_attempts_fail,
     chance_all_valid,
-    count_spellings,
     expected_attempts,
     naive_mask_work,
     sequence_odds,
     table_mask_work,
 )
 from .outcomes import Outcomes, count_outcomes
+from .phases import think_then_answer
 from .picard import favourites
 from .retry import Attempt, RetryResult, retry
 from .speculative import speculative_sample
+from .spelling import count_spellings, longest_spelling, spellings
 
 __all__ = [
     "AlignedSampler",
@@ -35,13 +36,16 @@ __all__ = [
     "favourites",
     "heal",
     "healed_grammar",
+    "longest_spelling",
     "masked_softmax",
     "naive_mask_work",
     "retry",
     "sample",
     "sequence_odds",
     "speculative_sample",
+    "spellings",
     "table_mask_work",
     "text_of",
+    "think_then_answer",
     "truncated",
 ]

@@ -1,21 +1,18 @@
-"""The arithmetic around constrained answers: chances, spellings, and what masks cost."""
+"""The arithmetic around constrained answers: chances, odds, and what masks cost."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..matcher import GrammarMatcher
-    from ..vocabulary import Vocabulary
     from .loop import Floats
 
 __all__ = [
     "all_attempts_fail",
     "chance_all_valid",
-    "count_spellings",
     "expected_attempts",
     "naive_mask_work",
     "sequence_odds",
@@ -64,27 +61,6 @@ def table_mask_work(
     arXiv 2307.09702). Other parameters as in `naive_mask_work`.
     """
     return n_states * vocab_size * mean_length + answers * n_tokens * vocab_size
-
-
-def count_spellings(text: bytes, vocabulary: Vocabulary) -> int:
-    """Number of token sequences that spell ``text``.
-
-    Dynamic programming from the left: the spellings of a prefix are those of each shorter prefix
-    that some token completes to it. Token ids with equal bytes count apart; special, padding and
-    end tokens spell nothing.
-    """
-    by_bytes = Counter(
-        token
-        for token, is_text in zip(vocabulary.tokens, vocabulary.is_text, strict=True)
-        if is_text
-    )
-    longest = max(map(len, by_bytes), default=0)
-    ways = [1] + [0] * len(text)
-    for end in range(1, len(text) + 1):
-        for start in range(max(0, end - longest), end):
-            if ways[start]:
-                ways[end] += ways[start] * by_bytes[text[start:end]]
-    return ways[-1]
 
 
 def sequence_odds(
