@@ -681,3 +681,56 @@ def random_walk(judge: Judge, chooser: Chooser, alphabet: bytes, length: int) ->
         state = judge.step(state, byte)
         data += bytes([byte])
     return data
+
+
+def random_text(rules: Any, chooser: Chooser, root: str = "root", depth: int = 12) -> bytes:
+    """A text of the language, derived from the root; past ``depth`` the way out is the shortest."""
+    heights = _heights(rules)
+
+    def height(node: ir.Expression) -> int:
+        return _height(node, heights)
+
+    def derive(node: ir.Expression, depth: int) -> bytes:
+        if isinstance(node, ir.Reference):
+            return derive(rules[node.name], depth - 1)
+        if isinstance(node, ir.Sequence):
+            return b"".join(derive(item, depth) for item in node.items)
+        if isinstance(node, ir.Alternatives):
+            fitting = [option for option in node.options if height(option) < depth]
+            return derive(_pick(chooser, fitting or [min(node.options, key=height)]), depth)
+        if isinstance(node, ir.Repeat):
+            most = node.minimum + 2 if node.maximum is None else min(node.maximum, node.minimum + 2)
+            times = (
+                node.minimum if height(node.item) >= depth else chooser.randint(node.minimum, most)
+            )
+            return b"".join(derive(node.item, depth - 1) for _ in range(times))
+        if isinstance(node, ir.CharSet):
+            low, high = _pick(chooser, node.ranges)
+            return chr(chooser.randint(low, min(high, low + 100))).encode()
+        assert isinstance(node, ir.Literal)
+        return node.data
+
+    return derive(ir.Reference(root), depth)
+
+
+def _heights(rules: Any) -> dict[str, int]:
+    """How many rules deep the shallowest text of each rule is."""
+    heights = dict.fromkeys(rules, 10**9)
+    while True:
+        before = dict(heights)
+        for name in rules:
+            heights[name] = min(heights[name], _height(rules[name], heights))
+        if heights == before:
+            return heights
+
+
+def _height(node: ir.Expression, heights: dict[str, int]) -> int:
+    if isinstance(node, ir.Reference):
+        return heights[node.name] + 1
+    if isinstance(node, ir.Alternatives):
+        return min(_height(option, heights) for option in node.options)
+    if isinstance(node, ir.Sequence):
+        return max((_height(item, heights) for item in node.items), default=0)
+    if isinstance(node, ir.Repeat):
+        return _height(node.item, heights) if node.minimum else 0
+    return 0

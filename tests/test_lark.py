@@ -110,17 +110,17 @@ GRAMMARS = {
     "comment to the end of a line": (
         'start: "a"* \n%ignore /#[^\\n]*/\n%ignore /[ \\n]+/',
         "a# \n",
-        6,
+        5,
     ),
     "comment where line breaks count": (
         'start: ("a"* NL)*\nNL: "\\n"\n%ignore /#[^\\n]*/\n%ignore " "',
         "a# \n",
-        6,
+        5,
     ),
     "comment that may swallow a terminal": (
         'start: ("a" | "#b")*\n%ignore /#[^\\n]*/\n%ignore "\\n"',
         "a#b\n",
-        6,
+        5,
     ),
     "comment to the end of a line, nothing behind": ('start: "a"*\n%ignore /#[^\\n]*/', "a#\n", 5),
     "lazy comment": ('start: "a"+\n%ignore /\\/\\*(.|\\n)*?\\*\\//', "a/*", 7),
@@ -202,10 +202,10 @@ def random_lark(chooser: random.Random) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(70))
 def test_verdicts_on_random_grammars_are_those_of_lark(seed):
     text = random_lark(random.Random(seed))
-    samples = words("abcd" if "%ignore" in text else "ab", 4 if "%ignore" in text else 6)
+    samples = words("abcd", 4) if "%ignore" in text else words("ab", 5)
     try:
         check_against_lark(text, samples)
     except lark.exceptions.GrammarError:

@@ -79,8 +79,7 @@ class Surroundings:
         if self._open.is_empty:
             return text
         both = self._open.concatenation(text) - self._bad
-        more = any_text() - _EMPTY_TEXT
-        if not (both & self._lengthened.right_quotient(more)).is_empty:
+        if not (both & self._pending).is_empty:
             raise UnsupportedFeatureError(
                 "an ignored terminal that ends where later text decides",
                 "what may be ignored must end by itself, or by the first characters of a terminal",
@@ -92,6 +91,11 @@ class Surroundings:
         """Marked texts in which some piece and text behind its mark are one longer piece."""
         behind_mark = _everything().concatenation(_one_of(_MARKS)) | _EMPTY_TEXT
         return behind_mark.concatenation(self._extensions)
+
+    @cached_property
+    def _pending(self) -> Dfa:
+        """Marked texts that more text may put into `_lengthened`."""
+        return self._lengthened.right_quotient(any_text() - _EMPTY_TEXT)
 
     @cached_property
     def _bad(self) -> Dfa:
@@ -112,9 +116,7 @@ def _marks(pieces: list[Dfa]) -> list[int]:
     own = iter(_MARKS[1:])
     marks = []
     for piece in pieces:
-        lengthens = any(
-            piece.byte_ranges(state) for state in range(1, piece.n_states) if piece.accepting[state]
-        )
+        lengthens = bool(piece.table[piece.accepting].any())
         mark = next(own, None) if lengthens else _MARKS[0]
         if mark is None:
             advice = "join some of them into one terminal"

@@ -112,9 +112,12 @@ def _automaton(file: LarkFile, name: str, pattern: Any) -> Dfa:
     if flags is not None:
         text = f"(?{flags[1]}:{text[flags.end() :]})"
     atomic = f"(?>{text})"
+    looks_around = _LOOKS_AROUND.search(text) is not None
     try:
-        dfa = regex_dfa(atomic)
-        if _LOOKS_AROUND.search(text) is not None:
+        dfa = regex_dfa(text)
+        if looks_around or dfa.table[dfa.accepting].any():  # else no match is part of another
+            dfa = regex_dfa(atomic)
+        if looks_around:
             _check_independence(dfa, atomic)
     except UnsupportedFeatureError:
         raise
