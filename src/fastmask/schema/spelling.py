@@ -1,0 +1,213 @@
+"""The text policy of scalars: from conjunctions over values to automata over JSON texts.
+
+The algebra says which numbers and strings a conjunction holds; here is which bytes may spell them.
+Values come first and exactly: an automaton of the numbers as plain decimals, or of the strings as
+UTF-8. Only then do spellings come in (exponents, escapes), by constructions that cannot add a value
+or lose one. Automata are remembered by what they say, so the common ones (an integer from 0, any
+number from 0 to 1) are made once per process.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ..automata import Dfa, any_text
+from .constants import Number, exact
+from .exponents import with_exponents, with_float_forms
+from .number_text import decimal_text, decimals, json_numbers, numbers_between
+from .policy import Policy
+from .scalars import Numbers, Strings
+from .string_text import any_string, character_spellings, spelled, spellings, without_quote
+from .strings import class_language, language
+from .values import Test
+
+if TYPE_CHECKING:
+    from .formulas import Formulas
+
+__all__ = [
+    "any_key",
+    "any_string",
+    "character_spellings",
+    "is_unconstrained",
+    "key_language",
+    "needs_counter",
+    "number_language",
+    "spellings_of",
+    "string_language",
+    "test_language",
+]
+
+#: Length bounds past this go into a counter beside the automaton, where nothing else is asked.
+_COUNTED_LENGTH = 32
+_DIGITS = re.compile(r"-?(0|[1-9][0-9]*)")
+_PLAIN = re.compile(r"[ !#-.0-\[\]-~]*")
+
+
+# Numbers.
+
+
+def number_language(
+    numbers: Numbers, policy: Policy, spellings: Mapping[Number, Iterable[str]]
+) -> Dfa:
+    """The texts of the numbers of a conjunction.
+
+    Parameters
+    ----------
+    numbers : Numbers
+    policy : Policy
+        ``numbers="plain"``: an integer is digits alone (``-0`` only where negative numbers may
+        stand), a constant is spelled as `json.dumps` or the schema spells it, a number without any
+        bound in every way, all others as plain decimals or as ``repr(float)`` prints them.
+        ``"any"``: every spelling whose exponent moves the point over at most 20 written digits.
+    spellings : mapping
+        How the schema spells its constants.
+
+    Raises
+    ------
+    BudgetError
+        For divisors, bounds or sets that need too many states.
+    """
+    if numbers.allowed is not None and policy.numbers == "plain":
+        return _constants(numbers, spellings)
+    return _numbers(numbers.identity(), policy.numbers == "any")
+
+
+@lru_cache(maxsize=1_024)
+def _numbers(identity: tuple[Any, ...], every: bool) -> Dfa:
+    """The language of the conjunction with this identity."""
+    n = Numbers()
+    n.lower, n.above, n.upper, n.below, n.integer, n.digits, *sets = identity
+    n.multiples, n.others, n.allowed, n.excluded = tuple(sets[0]), tuple(sets[1]), *sets[2:]
+    bounds = (n.lower, n.above, n.upper, n.below)
+    is_sifted = bool(n.multiples or n.others or n.excluded)
+    if bounds == _NO_BOUNDS and n.allowed is None and n.integer is None and not is_sifted:
+        dfa = json_numbers()
+    elif every:
+        dfa = decimals(n) if n.digits else with_exponents(decimals(n))
+    elif n.integer:
+        dfa = numbers_between(*bounds, "none")
+        if is_sifted:
+            dfa = dfa & decimals(n)
+    else:
+        dfa = with_float_forms(decimals(n))
+    if n.digits is None:
+        return dfa
+    digits = numbers_between(*_NO_BOUNDS, "none")
+    return dfa & digits if n.digits else dfa - digits
+
+
+_NO_BOUNDS = (None, False, None, False)
+
+
+def _constants(numbers: Numbers, spellings: Mapping[Number, Iterable[str]]) -> Dfa:
+    """Constants as `json.dumps` or the schema spells them."""
+    texts = {text for number in numbers.allowed or () for text in _dumped(number)}
+    for number in numbers.allowed or ():
+        texts.update(spellings.get(number, ()))
+    if numbers.digits is not None:
+        texts = {t for t in texts if (_DIGITS.fullmatch(t) is not None) is numbers.digits}
+    return Dfa.from_strings([text.encode() for text in texts])
+
+
+def _dumped(number: Number) -> list[str]:
+    """What `json.dumps` makes of a number, as an integer or as a float; if neither, its decimal."""
+    texts = [decimal_text(number)] if isinstance(number, int) else []
+    if not texts or not -_FIRST_EXPONENT < number < _FIRST_EXPONENT:
+        try:
+            nearest = float(number)
+        except OverflowError:
+            nearest = math.inf
+        if math.isfinite(nearest) and exact(nearest) == number:
+            texts.append(repr(nearest))
+    return texts or [decimal_text(number)]
+
+
+_FIRST_EXPONENT = 10**16  # from here on repr(float) is no plain decimal
+
+
+# Strings.
+
+
+def is_unconstrained(strings: Strings) -> bool:
+    """Whether a conjunction holds all strings; they take every JSON spelling."""
+    return bool(strings.identity() == _ALL_STRINGS)
+
+
+_ALL_STRINGS = Strings().identity()
+
+
+def needs_counter(strings: Strings) -> bool:
+    """Whether a conjunction is nothing but length bounds too large to be counted by states."""
+    bound = max(strings.shortest, strings.longest or 0)
+    only_lengths = not (strings.passes or strings.fails or strings.excluded)
+    return only_lengths and strings.allowed is None and bound > _COUNTED_LENGTH
+
+
+def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa:
+    """What may follow the opening quote of a string of a conjunction, closing quote included.
+
+    Raises
+    ------
+    BudgetError
+        For patterns, formats, lengths or sets that need too many states.
+    """
+    if is_unconstrained(strings):
+        return any_string()
+    every = policy.strings == "any"
+    if strings.allowed is None:
+        return spelled(language(formulas, strings), every)
+    texts = [
+        text
+        for text in strings.allowed
+        if all(formulas.passes(test, text) for test in strings.passes)
+        and not any(formulas.passes(test, text) for test in strings.fails)
+    ]
+    return _these_strings(texts, every)
+
+
+def _these_strings(texts: list[str], every: bool) -> Dfa:
+    """Some strings: their spellings one by one while they are few, for that is the fastest way."""
+    if not every and _PLAIN.fullmatch("".join(texts)):
+        return Dfa.from_strings([text.encode() + b'"' for text in texts])
+    found: list[bytes] = []
+    for text in texts:
+        of_one = spellings(text, every)
+        if of_one is None or len(found) > 4 * len(texts) + 64:
+            utf8 = [t.encode("utf-8", "ignore") for t in texts if not _HALF.search(t)]
+            return spelled(Dfa.from_strings(utf8), every)
+        found += of_one
+    return Dfa.from_strings([text + b'"' for text in found])
+
+
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair: no text spells it
+
+
+# Keys.
+
+
+def key_language(keys: Dfa, policy: Policy) -> Dfa:
+    """The texts of some keys, given by their UTF-8; closing quote included, labels kept."""
+    return spelled(keys, policy.strings == "any")
+
+
+def any_key(policy: Policy) -> Dfa:
+    """The texts of all keys beside which others are named; closing quote included."""
+    return any_string() if policy.strings == "any" else spelled(any_text(), False)
+
+
+def spellings_of(key: str, policy: Policy) -> list[bytes] | Dfa:
+    """The texts of one key, without quotes: a list, or an automaton where they are over 64."""
+    every = policy.strings == "any"
+    found = spellings(key, every)
+    if found is not None:
+        return found
+    return without_quote(spelled(Dfa.literal(key.encode()), every))
+
+
+def test_language(test: Test, formulas: Formulas) -> Dfa:
+    """The keys that pass a test, as UTF-8."""
+    return class_language(formulas, test)
