@@ -344,15 +344,14 @@ def json_judge() -> Judge:
     st.booleans(),
     st.sampled_from([None, 1, "\t"]),
 )
-def test_json_dumps_is_accepted(value, ascii_only, indent):
+def test_json_dumps_is_accepted(json_judge, value, ascii_only, indent):
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    judge = Judge(Grammar.json())
     try:
         data = text.encode()
     except UnicodeEncodeError:
         return
     lone = ascii_only and has_lone_surrogate(value)
-    assert judge.matches(data) != lone
+    assert json_judge.matches(data) != lone
 
 
 def has_lone_surrogate(value) -> bool:
