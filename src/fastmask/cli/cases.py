@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FastmaskError, FormatError
+from .progress import clear_progress, show_progress
 from .sources import byte_vocabulary
 
 __all__ = ["CaseResult", "check_case", "run_cases"]
@@ -96,11 +97,10 @@ def run_cases(path: str, schema_options: dict[str, Any], as_json: bool) -> int:
             for key in tests:
                 tests[key] += getattr(result, key)
         if not as_json:
+            clear_progress()
             print(_shown(result))
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{total['lines']} lines", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        show_progress(f"{total['lines']} lines")
+    clear_progress()
     if as_json:
         document = {"lines": [asdict(result) for result in results], "total": {**total, **tests}}
         json.dump(document, sys.stdout)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from .progress import clear_progress, show_progress
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -24,11 +26,11 @@ def run(options: argparse.Namespace) -> int:
     measured: dict[str, Any] = {}
     wrong: list[str] = []
     for number, (name, figure) in enumerate(FIGURES.items(), 1):
-        print(f"\r\x1b[K{number} of {len(FIGURES)}: {name}", end="", file=sys.stderr, flush=True)
+        show_progress(f"{number} of {len(FIGURES)}: {name}")
         measured[name] = figure(options.seed)
         if options.seed == 0:
             wrong += differences(measured[name], EXPECTED[name], name)
-    print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    clear_progress()
     if options.json:
         json.dump({**measured, "expected": EXPECTED}, sys.stdout)
         print()

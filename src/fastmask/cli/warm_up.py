@@ -7,6 +7,8 @@ import json
 import sys
 import time
 
+from .progress import clear_progress, show_progress
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -26,13 +28,12 @@ def run(options: argparse.Namespace) -> int:
     def show(name: str, done: int, total: int) -> None:
         line = f"{done:3} of {total}  {time.perf_counter() - started:6.1f} s  {name}"
         if terminal:
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+            show_progress(line)
         else:
             print(line, file=sys.stderr, flush=True)
 
     warm_up(show)
-    if terminal:
-        print(file=sys.stderr)
+    clear_progress()
     seconds = time.perf_counter() - started
     if options.json:
         folder = None if kernel_folder is None else str(kernel_folder)
