@@ -619,29 +619,35 @@ class Nfa:
         self.n_states = state
         return source
 
-    def byte_set(self, source: int, ranges: Ranges) -> int:
-        """One byte out of ranges."""
-        target = self.state()
+    def byte_set(self, source: int, ranges: Ranges, target: int | None = None) -> int:
+        """One byte out of ranges, into ``target`` or a new state."""
+        end = self.state() if target is None else target
         for low, high in ranges:
-            self._tail += (source, low, high, target)
-        return target
+            self._tail += (source, low, high, end)
+        return end
 
-    def char_set(self, source: int, ranges: Ranges) -> int:
-        """One character out of sorted, disjoint ranges of code points (never a surrogate)."""
+    def char_set(self, source: int, ranges: Ranges, target: int | None = None) -> int:
+        """One character out of sorted, disjoint ranges of code points (never a surrogate), into
+        ``target`` or a new state."""
         if not ranges or ranges[-1][1] < 0x80:
-            return self.byte_set(source, ranges)
+            return self.byte_set(source, ranges, target)
         edges, n_states = _character_edges(ranges)
-        target = self.n_states
-        base = target - 1  # the piece's own state 1 is its end, those behind it are inner ones
-        self.n_states += n_states - 1
+        end = self.state() if target is None else target
+        base = self.add_states(n_states - 2) - 2  # the piece's own states 0 and 1 are its ends
         if len(edges) <= 32:
-            for start, low, high, end in edges.tolist():
-                self._tail += (source if start == 0 else start + base, low, high, end + base)
+            for first, low, high, then in edges.tolist():
+                self._tail += (
+                    base + first if first > 1 else source,
+                    low,
+                    high,
+                    base + then if then > 1 else end,
+                )
         else:
             moved = edges + np.array([base, 0, 0, base], np.int32)
             moved[edges[:, 0] == 0, 0] = source
+            moved[edges[:, 3] == 1, 3] = end
             self.extend(moved)
-        return target
+        return end
 
     def symbol(self, source: int, symbol: int) -> int:
         """One abstract symbol (``FIRST_SYMBOL`` or above)."""

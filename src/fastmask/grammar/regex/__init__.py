@@ -1,9 +1,9 @@
 """Regular expressions of two dialects: Python's ``re`` and ECMAScript's.
 
 A pattern goes one way: parser (``python.py``, ``ecma.py``) -> tree -> anchors at the ends resolved
-(``anchors.py``) -> an expression of the IR, or, where lookarounds, inner anchors or atomic groups are
-left, an automaton (``assertions.py``). A plain pattern of twenty characters takes some 40 us to an
-expression and 100 us to a minimal automaton.
+(``anchors.py``) -> an expression of the IR, or, where lookarounds, inner anchors or atomic groups
+are left, an automaton (``assertions.py``). A plain pattern of twenty characters takes some 40 us to
+an expression and 100 us to a minimal automaton.
 """
 
 from __future__ import annotations

@@ -63,7 +63,28 @@ def _end(node: Node, front: bool, search: bool, depth: int) -> Node:
         return sequence_of(cast("list[str | Node]", items))
     if not search:
         return node
+    node = _least(node, front)
     return sequence_of([ANY_TEXT, node] if front else [node, ANY_TEXT])
+
+
+def _least(node: Node, front: bool) -> Node:
+    """What is left to match beside "any text": a repeat there may as well have its fewest rounds."""
+    items = list(node.items) if isinstance(node, Sequence) else [cast("Expression", node)]
+    place = 0 if front else -1
+    while items:
+        outer = items[place]
+        repeat = outer.item if isinstance(outer, Lazy) else outer
+        if not isinstance(repeat, Repeat) or repeat.maximum == repeat.minimum:
+            break
+        del items[place]
+        if repeat.minimum == 1:
+            items.insert(0 if front else len(items), repeat.item)
+            break
+        if repeat.minimum:
+            fewest = Repeat(repeat.item, repeat.minimum, repeat.minimum)
+            items.insert(0 if front else len(items), fewest)
+            break
+    return sequence_of(cast("list[str | Node]", items))
 
 
 def _is_anchor(node: Node, front: bool) -> bool:

@@ -1,8 +1,8 @@
 """Patterns with lookarounds, inner anchors and atomic groups, exactly, as automata.
 
-A lookahead is a promise about the rest of the text. So a state of the automaton is a *formula* about
-the rest: any of several terms, each a thread of the pattern together with promises that must hold,
-or must fail. Reading a character turns a formula into the formula for what is left (derivatives:
+A lookahead is a promise about the rest of the text. So a state is a *term*: a thread of the pattern,
+and promises about the rest that must hold or must fail. A promise is a *formula*, any of several
+terms. Reading a character turns each into what it asks of the text that is left (derivatives:
 Brzozowski 1964; boolean automata: Brzozowski and Leiss 1980); there are finitely many, so exploring
 them ends. What lies to the left is known when a place is reached: the last character's kind, and for
 each lookbehind a formula that runs along, saying where its matches could end.
@@ -11,17 +11,17 @@ An atomic group keeps its threads in order of preference. When one of them is do
 is decided under the promise that all threads before it fail; threads after it go on under the
 promise that it does not count. That is first-match semantics without any backtracking.
 
-The exploration is plain Python over sets: some microseconds a term and symbol, bounded by budgets.
-Patterns without such constructs never come here.
+Terms are explored one by one in plain Python, some microseconds each; the sets of them that a text
+leads to are left to the subset construction. Patterns without such constructs never come here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from ...automata import Dfa, Nfa
 from ...errors import BudgetError
-from .charsets import normal
 from .nodes import AnchorKind, Node
 from .program import (
     AtomicState,
@@ -38,31 +38,27 @@ from .program import (
 
 __all__ = ["assertion_dfa"]
 
-MAX_STATES = 20_000
-MAX_WORK = 1_000_000
+MAX_TERMS = 50_000
+MAX_WORK = 400_000
 
-# Atoms are tuples. Of threads: (AT, state) before and (READ, state) after anchors and the like are
-# resolved, (ATOMIC, threads in order, state behind the group). Of promises: (NEXT, mask, or the end,
-# and then the end), (HOLDS, formula), (FAILS, formula). END: the text ends here; HERE: a lookbehind
-# matches up to here; DONE stands for a thread at the end of a lookahead or atomic group.
-AT, READ, ATOMIC, NEXT, HOLDS, FAILS = range(6)
-END = (6,)
-HERE = (7,)
-DONE = (8,)
+# Kinds of atoms. Threads: (AT, state) before and (READ, state) after anchors and the like are resolved,
+# (ATOMIC, threads in order, state behind the group). Promises: (NEXT, mask, or the end, and then the
+# end), (HOLDS, formula), (FAILS, formula). The other three mark where a thread is at its end: the
+# whole pattern, a lookbehind, a lookahead or atomic group.
+AT, READ, ATOMIC, NEXT, HOLDS, FAILS, TEXT_END, HERE, DONE = range(9)
 
-Atom: TypeAlias = tuple[Any, ...]
-Term: TypeAlias = frozenset[Atom]
+Term: TypeAlias = frozenset[int]  # numbers of atoms
 Formula: TypeAlias = frozenset[Term]
-Threads: TypeAlias = list[tuple[Term, Atom]]
+Threads: TypeAlias = tuple[tuple[Term, int], ...]  # promises and a thread each, preferred first
 
 NO_PROMISE: Term = frozenset()
 TRUE: Formula = frozenset([NO_PROMISE])
 FALSE: Formula = frozenset()
-AT_END: Atom = (NEXT, 0, True, False)
 
-USES_LAST_CHARACTER = 1  # bit of what may be asked about the left; one more a lookbehind
+LAST_CHARACTER = 1  # bit of what may be asked about the left; one more for each lookbehind
 _START = (True, False, 0)
 _NOT_ASKED = (False, False, 0)
+_ADVICE = "simplify the lookarounds, or use smaller repetition counts"
 
 
 def assertion_dfa(tree: Node) -> Dfa:
@@ -71,241 +67,241 @@ def assertion_dfa(tree: Node) -> Dfa:
     Raises
     ------
     BudgetError
-        Too many states, or too much work to find them.
+        Too many terms, or too much work to find them.
     """
     program = compiled(tree)
-    table, accepting = _Explorer(program).explore()
+    terms = _Explorer(program).explore()
     nfa = Nfa()
-    nfa.add_states(len(table) - 1)
-    for state, row in enumerate(table):
-        if accepting[state]:
-            nfa.accept(state)
-        by_target: dict[int, list[int]] = {}
-        for symbol, target in enumerate(row):
-            if target >= 0:
-                by_target.setdefault(target, []).append(symbol)
-        for target, symbols in by_target.items():
-            ranges = normal(pair for symbol in symbols for pair in program.symbols[symbol])
-            nfa.epsilon(nfa.char_set(state, ranges), target)
+    nfa.add_states(len(terms) - 1)
+    for number, (accepting, moves) in enumerate(terms):
+        if accepting:
+            nfa.accept(number)
+        for target, mask in moves.items():
+            nfa.char_set(number, program.characters(mask), target)
     return nfa.determinise()
 
 
-def _formula(terms: Any) -> Formula:
-    """Any of the terms, without those that another one makes superfluous."""
-    found = frozenset(terms)
-    if NO_PROMISE in found:
-        return TRUE
-    return frozenset(
-        term
-        for term in found
-        if len(term) == 1 or not any(term - {atom} in found for atom in term)
-    )
-
-
-def _both(left: Term, right: Term) -> Term | None:
-    """All promises of both; None where one says the opposite of another."""
-    if not left:
-        return right
-    if not right:
-        return left
-    for atom in right:
-        opposite = {HOLDS: FAILS, FAILS: HOLDS}.get(atom[0])
-        if opposite is not None and (opposite, atom[1]) in left:
-            return None
-    return left | right
-
-
-def _holds(formula: Formula) -> Term | None:
-    """The promise that a formula holds; None if it can't."""
-    if not formula:
-        return None
-    return NO_PROMISE if NO_PROMISE in formula else frozenset([(HOLDS, formula)])
-
-
-def _fails(formula: Formula) -> Term | None:
-    """The promise that a formula fails; None if it can't."""
-    if not formula:
-        return NO_PROMISE
-    return None if NO_PROMISE in formula else frozenset([(FAILS, formula)])
-
-
-def _of(threads: Threads) -> Formula:
-    """That one of the threads comes to its end."""
-    return _formula(
-        promises if thread is DONE else promises | {thread} for promises, thread in threads
-    )
-
-
 class _Explorer:
-    """All formulas that the characters of a text lead to."""
+    """All terms that the characters of a text lead to."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.states = program.states
         self.work = 0
-        self.stepped: dict[tuple[Formula, int], Formula] = {}
+        self.atoms: list[tuple[Any, ...]] = []
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.text_end = self.atom(TEXT_END)
+        self.here = self.atom(HERE)
+        self.done = self.atom(DONE)
+        self.at_end = self.atom(NEXT, 0, True, False)
+        self.everywhere: dict[int, Threads] = {}  # closures that ask nothing about the left
         self.reads_left = _left_uses(program)
-        self.known_uses: dict[Formula, int] = {}
+        self.known_uses: dict[int, int] = {}
 
-    def explore(self) -> tuple[list[list[int]], list[bool]]:
-        """The table over symbols (-1: dead), state 0 the start, and which states accept."""
-        program = self.program
-        n_symbols = len(program.symbols)
-        everything = (1 << n_symbols) - 1
-        kinds = self.kinds()
-        kind_masks: dict[Any, int] = {}
-        for symbol, kind in enumerate(kinds):
-            kind_masks[kind] = kind_masks.get(kind, 0) | 1 << symbol
-        first: Formula = frozenset([frozenset([(AT, program.start)])])
-        key = self.key(_START, [FALSE] * len(program.lookbehinds), first)
-        numbers = {key: 0}
-        queue = [key]
-        table: list[list[int]] = []
-        accepting: list[bool] = []
-        for kind, behind, formula in queue:  # grows as it goes
-            place = _Place(self, kind, behind)
-            now = place.expand(formula)
-            accepting.append(_at_end(now))
-            lefts = [place.behind(n) if behind[n] is not None else None for n in range(len(behind))]
-            groups = [everything]
-            masks = set(kind_masks.values()) if len(kind_masks) > 1 else set()
-            self.collect_masks(now, masks)
-            for left in lefts:
-                if left is not None:
-                    self.collect_masks(left, masks)
-            for mask in masks:
-                groups = [part for group in groups for part in (group & mask, group & ~mask) if part]
-            row = [-1] * n_symbols
-            for group in groups:
-                symbol = (group & -group).bit_length() - 1
-                then = self.step(now, symbol)
-                if not then:
-                    continue
-                key = self.key(
-                    kinds[symbol],
-                    [None if left is None else self.step(left, symbol) for left in lefts],
-                    then,
-                )
-                target = numbers.get(key)
-                if target is None:
-                    if len(queue) > MAX_STATES:
-                        raise BudgetError("states of lookarounds", MAX_STATES, _ADVICE)
-                    target = numbers[key] = len(queue)
-                    queue.append(key)
-                while group:
-                    row[(group & -group).bit_length() - 1] = target
-                    group &= group - 1
-            table.append(row)
-            self.stepped.clear()
-        return table, accepting
-
-    def kinds(self) -> list[tuple[bool, bool, int]]:
-        """For each symbol what anchors ask of the character before: start, newline, word sets."""
-        kinds = []
-        for symbol in range(len(self.program.symbols)):
-            words = 0
-            for number, word in enumerate(self.program.words):
-                words |= (word >> symbol & 1) << number
-            kinds.append((False, bool(self.program.newline >> symbol & 1), words))
-        return kinds
-
-    def key(self, kind: Any, behind: Any, formula: Formula) -> Any:
-        """A state's key: what lies to the left counts only as far as the formula asks for it."""
-        uses = self.uses(formula)
-        n_open = -1
-        while n_open != uses:  # lookbehinds may ask for further ones
-            n_open = uses
-            for number, left in enumerate(behind):
-                if left is not None and uses >> (number + 1) & 1:
-                    uses |= self.uses(left) | self.reads_left[self.program.lookbehinds[number]]
-        return (
-            kind if uses & USES_LAST_CHARACTER else None,
-            tuple(left if uses >> (n + 1) & 1 else None for n, left in enumerate(behind)),
-            formula,
-        )
-
-    def uses(self, formula: Formula) -> int:
-        """What threads and promises of a formula may ask about the left."""
-        known = self.known_uses.get(formula)
-        if known is not None:
-            return known
-        uses = 0
-        for term in formula:
-            for atom in term:
-                uses |= self.atom_uses(atom)
-        self.known_uses[formula] = uses
-        return uses
-
-    def atom_uses(self, atom: Atom) -> int:
-        if atom[0] in (AT, READ):
-            return self.reads_left[atom[1]]
-        if atom[0] in (HOLDS, FAILS):
-            return self.uses(atom[1])
-        uses = 0
-        if atom[0] == ATOMIC:
-            uses = self.reads_left[atom[2]]
-            for promises, thread in atom[1]:
-                uses |= self.atom_uses(thread)
-                for promise in promises:
-                    uses |= self.atom_uses(promise)
-        return uses
-
-    def collect_masks(self, formula: Formula, masks: set[int]) -> None:
-        """Masks that decide what a symbol does to a formula."""
-        pending: list[Atom] = [atom for term in formula for atom in term]
-        while pending:
-            atom = pending.pop()
-            if atom[0] == READ:
-                masks.add(self.states[atom[1]].mask)  # type: ignore[union-attr]
-            elif atom[0] == NEXT:
-                masks.add(atom[1])
-            elif atom[0] in (HOLDS, FAILS):
-                pending.extend(inner for term in atom[1] for inner in term)
-            elif atom[0] == ATOMIC:
-                for promises, thread in atom[1]:
-                    pending.append(thread)
-                    pending.extend(promises)
+    def atom(self, *parts: Any) -> int:
+        """The number of an atom."""
+        number = self.numbers.get(parts)
+        if number is None:
+            number = self.numbers[parts] = len(self.atoms)
+            self.atoms.append(parts)
+        return number
 
     def count(self, work: int) -> None:
         self.work += work
         if self.work > MAX_WORK:
             raise BudgetError("steps through lookarounds", MAX_WORK, _ADVICE)
 
+    def explore(self) -> list[tuple[bool, dict[int, int]]]:
+        """Whether each term accepts at the end, and its moves: targets with masks of symbols."""
+        program = self.program
+        n_symbols = len(program.symbols)
+        kinds = [program.kind(symbol) for symbol in range(n_symbols)]
+        by_kind: dict[Any, int] = {}
+        for symbol, kind in enumerate(kinds):
+            by_kind[kind] = by_kind.get(kind, 0) | 1 << symbol
+        first: Term = frozenset([self.atom(AT, program.start)])
+        key = self.key(_START, [FALSE] * len(program.lookbehinds), first)
+        numbers = {key: 0}
+        queue = [key]
+        places: dict[Any, _Place] = {}
+        result: list[tuple[bool, dict[int, int]]] = []
+        for kind, left, term in queue:  # grows as it goes
+            place = places.get((kind, left))
+            if place is None:
+                place = places[kind, left] = _Place(self, kind, left)
+            now = place.expand(frozenset([term]))
+            masks = set(by_kind.values()) if kind is not None else set()
+            self.collect_masks(now, masks)
+            self.collect_masks(place.all_behind(), masks)
+            moves: dict[int, int] = {}
+            for group in _groups((1 << n_symbols) - 1, masks):
+                symbol = (group & -group).bit_length() - 1
+                then = self.step(now, symbol)
+                behind = place.behind_after(symbol) if then else []
+                for after in then:
+                    key = self.key(kinds[symbol], behind, after)
+                    target = numbers.get(key)
+                    if target is None:
+                        target = numbers[key] = len(queue)
+                        queue.append(key)
+                    moves[target] = moves.get(target, 0) | group
+            if len(queue) > MAX_TERMS:
+                raise BudgetError("terms of lookarounds", MAX_TERMS, _ADVICE)
+            result.append((self.holds_at_end(now), moves))
+        return result
+
+    # What a term may ask about the left.
+
+    def key(self, kind: Any, behind: list[Formula | None], term: Term) -> Any:
+        """A term's state: what lies to the left counts only as far as the term asks for it."""
+        uses = self.term_uses(term)
+        before = -1
+        while before != uses:  # lookbehinds may ask for further ones
+            before = uses
+            for number, left in enumerate(behind):
+                if left is not None and uses >> (number + 1) & 1:
+                    uses |= self.reads_left[self.program.lookbehinds[number]]
+                    for other in left:
+                        uses |= self.term_uses(other)
+        if not uses:
+            return None, (), term
+        lefts = [left if uses >> (n + 1) & 1 else None for n, left in enumerate(behind)]
+        return kind if uses & LAST_CHARACTER else None, tuple(lefts), term
+
+    def term_uses(self, term: Term) -> int:
+        uses = 0
+        for number in term:
+            known = self.known_uses.get(number)
+            if known is None:
+                known = self.known_uses[number] = self.atom_uses(number)
+            uses |= known
+        return uses
+
+    def atom_uses(self, number: int) -> int:
+        atom = self.atoms[number]
+        if atom[0] in (AT, READ):
+            return self.reads_left[atom[1]]
+        uses = 0
+        if atom[0] in (HOLDS, FAILS):
+            for term in atom[1]:
+                uses |= self.term_uses(term)
+        elif atom[0] == ATOMIC:
+            uses = self.reads_left[atom[2]]
+            for promises, thread in atom[1]:
+                uses |= self.term_uses(promises | {thread})
+        return uses
+
+    # Formulas and promises.
+
+    def formula(self, terms: Iterable[Term]) -> Formula:
+        """Any of the terms, without those that another one makes superfluous."""
+        found = frozenset(terms)
+        if NO_PROMISE in found:
+            return TRUE
+        return frozenset(
+            term
+            for term in found
+            if len(term) == 1 or not any(term - {atom} in found for atom in term)
+        )
+
+    def of_threads(self, threads: Threads) -> Formula:
+        """That one of the threads comes to its end."""
+        return self.formula(
+            promises if thread == self.done else promises | {thread} for promises, thread in threads
+        )
+
+    def both(self, left: Term, right: Term) -> Term | None:
+        """All promises of both; None where one says the opposite of another."""
+        if not left:
+            return right
+        if not right:
+            return left
+        for number in right:
+            atom = self.atoms[number]
+            if atom[0] in (HOLDS, FAILS):
+                opposite = (HOLDS + FAILS - atom[0], atom[1])
+                if self.numbers.get(opposite) in left:
+                    return None
+        return left | right
+
+    def holds(self, formula: Formula) -> Term | None:
+        """The promise that a formula holds; None if it can't."""
+        if not formula:
+            return None
+        return NO_PROMISE if NO_PROMISE in formula else frozenset([self.atom(HOLDS, formula)])
+
+    def fails(self, formula: Formula) -> Term | None:
+        """The promise that a formula fails; None if it can't."""
+        if not formula:
+            return NO_PROMISE
+        return None if NO_PROMISE in formula else frozenset([self.atom(FAILS, formula)])
+
+    def collect_masks(self, formula: Formula, masks: set[int]) -> None:
+        """Masks that decide what a symbol does to a formula."""
+        pending = [number for term in formula for number in term]
+        seen = set(pending)
+        while pending:
+            atom = self.atoms[pending.pop()]
+            inner: list[int] = []
+            if atom[0] == READ:
+                masks.add(self.states[atom[1]].mask)  # type: ignore[union-attr]
+            elif atom[0] == NEXT:
+                masks.add(atom[1])
+            elif atom[0] in (HOLDS, FAILS):
+                inner = [number for term in atom[1] for number in term]
+            elif atom[0] == ATOMIC:
+                inner = [number for promises, thread in atom[1] for number in (*promises, thread)]
+            for number in inner:
+                if number not in seen:
+                    seen.add(number)
+                    pending.append(number)
+
+    def holds_at_end(self, formula: Formula) -> bool:
+        """Whether a formula holds of the empty rest."""
+        return any(all(self.atom_at_end(number) for number in term) for term in formula)
+
+    def atom_at_end(self, number: int) -> bool:
+        atom = self.atoms[number]
+        if atom[0] == NEXT:
+            return bool(atom[2])
+        if atom[0] == HOLDS:
+            return self.holds_at_end(atom[1])
+        if atom[0] == FAILS:
+            return not self.holds_at_end(atom[1])
+        return atom[0] == TEXT_END
+
     # Reading one symbol.
 
     def step(self, formula: Formula, symbol: int) -> Formula:
         """What must hold of the rest once ``symbol`` is read."""
-        key = (formula, symbol)
-        found = self.stepped.get(key)
-        if found is None:
-            self.count(len(formula) + 1)
-            terms = [self.step_term(term, symbol) for term in formula]
-            found = _formula(term for term in terms if term is not None)
-            self.stepped[key] = found
-        return found
+        self.count(len(formula))
+        terms = [self.step_term(term, symbol) for term in formula]
+        return self.formula(term for term in terms if term is not None)
 
     def step_term(self, term: Term, symbol: int) -> Term | None:
-        atoms: list[Atom] = []
-        for atom in term:
+        result: list[int] = []
+        for number in term:
+            atom = self.atoms[number]
             kind = atom[0]
             if kind == READ:
                 state = self.states[atom[1]]
                 if not state.mask >> symbol & 1:  # type: ignore[union-attr]
                     return None
-                atoms.append((AT, state.then))  # type: ignore[union-attr]
+                result.append(self.atom(AT, state.then))  # type: ignore[union-attr]
             elif kind == NEXT:
                 if not atom[1] >> symbol & 1:
                     return None
                 if atom[3]:
-                    atoms.append(AT_END)
+                    result.append(self.at_end)
             elif kind in (HOLDS, FAILS):
-                make = _holds if kind == HOLDS else _fails
-                promise = make(self.step(atom[1], symbol))
+                after = self.step(atom[1], symbol)
+                promise = self.holds(after) if kind == HOLDS else self.fails(after)
                 if promise is None:
                     return None
-                atoms.extend(promise)
+                result.extend(promise)
             elif kind == ATOMIC:
                 threads = []
+                self.count(len(atom[1]))
                 for promises, thread in atom[1]:
                     kept = self.step_term(promises, symbol)
                     moved = self.step_term(frozenset([thread]), symbol)
@@ -313,10 +309,10 @@ class _Explorer:
                         threads.append((kept, *moved))
                 if not threads:
                     return None
-                atoms.append((ATOMIC, tuple(threads), atom[2]))
+                result.append(self.atom(ATOMIC, tuple(threads), atom[2]))
             else:  # the text, or a lookbehind's match, ended here
                 return None
-        return frozenset(atoms)
+        return frozenset(result)
 
 
 class _Place:
@@ -329,6 +325,33 @@ class _Place:
         self.left = left
         self.behinds: dict[int, Formula] = {}
         self.closures: dict[int, Threads] = {}
+        self.afters: dict[int, list[Formula | None]] = {}
+
+    # Lookbehinds.
+
+    def behind(self, number: int) -> Formula:
+        """Lookbehind ``number``: its threads here, one of them fresh, those that end here marked."""
+        found = self.behinds.get(number)
+        if found is None:
+            start = self.explorer.program.lookbehinds[number]
+            fresh = frozenset([self.explorer.atom(AT, start)])
+            found = self.behinds[number] = self.expand(self.left[number] | {fresh})
+        return found
+
+    def all_behind(self) -> Formula:
+        """The terms of all lookbehinds that run along."""
+        formulas = [self.behind(n) for n, left in enumerate(self.left) if left is not None]
+        return frozenset().union(*formulas) if formulas else FALSE
+
+    def behind_after(self, symbol: int) -> list[Formula | None]:
+        """The lookbehinds once ``symbol`` is read."""
+        found = self.afters.get(symbol)
+        if found is None:
+            found = self.afters[symbol] = [
+                None if left is None else self.explorer.step(self.behind(n), symbol)
+                for n, left in enumerate(self.left)
+            ]
+        return found
 
     # Formulas.
 
@@ -337,79 +360,74 @@ class _Place:
         terms: list[Term] = []
         for term in formula:
             options: list[Term] = [NO_PROMISE]
-            for atom in term:
+            for number in term:
                 options = [
                     both
                     for option in options
-                    for other in self.expand_atom(atom)
-                    if (both := _both(option, other)) is not None
+                    for other in self.expand_atom(number)
+                    if (both := self.explorer.both(option, other)) is not None
                 ]
             terms.extend(options)
-        return _formula(terms)
+        return self.explorer.formula(terms)
 
-    def expand_atom(self, atom: Atom) -> list[Term]:
+    def expand_atom(self, number: int) -> list[Term]:
         """Terms any of which makes an atom true."""
-        self.explorer.count(1)
+        explorer = self.explorer
+        explorer.count(1)
+        atom = explorer.atoms[number]
         kind = atom[0]
         if kind in (AT, ATOMIC):
             return [
-                promises if thread is DONE else promises | {thread}
-                for promises, thread in self.threads(atom)
+                promises if thread == explorer.done else promises | {thread}
+                for promises, thread in self.threads(number)
             ]
         if kind in (HOLDS, FAILS):
-            make = _holds if kind == HOLDS else _fails
-            promise = make(self.expand(atom[1]))
+            after = self.expand(atom[1])
+            promise = explorer.holds(after) if kind == HOLDS else explorer.fails(after)
             return [] if promise is None else [promise]
-        return [frozenset([atom])]
-
-    def behind(self, number: int) -> Formula:
-        """Lookbehind ``number``: its threads here, one of them fresh, those that end here marked."""
-        found = self.behinds.get(number)
-        if found is None:
-            start = self.explorer.program.lookbehinds[number]
-            found = self.expand(self.left[number] | {frozenset([(AT, start)])})
-            self.behinds[number] = found
-        return found
+        return [frozenset([number])]
 
     # Threads, in order of preference.
 
-    def threads(self, thread: Atom) -> Threads:
+    def threads(self, number: int) -> Threads:
         """What a thread becomes at this place."""
-        if thread[0] == AT:
-            return self.closure(thread[1])
-        result: Threads = []
-        for threads, promises in self.committed(self.resolved(thread[1])):
+        atom = self.explorer.atoms[number]
+        if atom[0] == AT:
+            return self.closure(atom[1])
+        result: list[tuple[Term, int]] = []
+        for threads, promises in self.committed(self.resolved(atom[1])):
             if threads:
-                result.append((promises, (ATOMIC, threads, thread[2])))
-            else:
-                for others, after in self.closure(thread[2]):
-                    both = _both(promises, others)
-                    if both is not None:
-                        result.append((both, after))
-        return result
+                result.append((promises, self.explorer.atom(ATOMIC, threads, atom[2])))
+                continue
+            for others, after in self.closure(atom[2]):
+                both = self.explorer.both(promises, others)
+                if both is not None:
+                    result.append((both, after))
+        return tuple(result)
 
-    def resolved(self, items: tuple[tuple[Term, Atom], ...]) -> Threads:
+    def resolved(self, items: Threads) -> Threads:
         """The threads of an atomic group at this place, down to the first that is surely done."""
-        result: Threads = []
-        seen: dict[Atom, list[Term]] = {}
+        result: list[tuple[Term, int]] = []
+        seen: dict[int, list[Term]] = {}
         for before, thread in items:
             promises: Term | None = NO_PROMISE
             for promise in before:
                 options = self.expand_atom(promise)
-                promises = _both(promises, options[0]) if promises is not None and options else None
+                if promises is not None:
+                    promises = self.explorer.both(promises, options[0]) if options else None
             if promises is None:
                 continue
             for others, after in self.threads(thread):
-                both = _both(promises, others)
+                both = self.explorer.both(promises, others)
                 if both is None or any(known <= both for known in seen.get(after, ())):
                     continue
                 seen.setdefault(after, []).append(both)
                 result.append((both, after))
-                if after is DONE and not both:
-                    return result
-        return result
+                if after == self.explorer.done and not both:
+                    return tuple(result)
+        return tuple(result)
 
-    def committed(self, threads: Threads) -> list[tuple[tuple[tuple[Term, Atom], ...], Term]]:
+    def committed(self, threads: Threads) -> list[tuple[Threads, Term]]:
         """What becomes of an atomic group whose threads are these.
 
         Returns
@@ -418,52 +436,55 @@ class _Place:
             Either threads that are still inside, one of which must come to its end; or none, and
             the group's match ends here. Of all entries at most one comes true.
         """
-        result: list[tuple[tuple[tuple[Term, Atom], ...], Term]] = []
-        failed: Term | None = NO_PROMISE
-        inside: Threads = []
+        explorer = self.explorer
+        result: list[tuple[Threads, Term]] = []
+        failed: Term | None = NO_PROMISE  # that everything so far fails
+        inside: list[tuple[Term, int]] = []
+
+        def also_fails(formula: Formula) -> Term | None:
+            refused = explorer.fails(formula)
+            return None if refused is None or failed is None else explorer.both(failed, refused)
+
         for promises, thread in threads:
-            if thread is not DONE:
+            if thread != explorer.done:
                 inside.append((promises, thread))
                 continue
-            if inside:
+            if inside and failed is not None:
                 result.append((tuple(inside), failed))
-                refused = _fails(_of(inside))
-                failed = None if refused is None else _both(failed, refused)
+                failed = also_fails(explorer.of_threads(tuple(inside)))
                 inside = []
-                if failed is None:
-                    return result
-            both = _both(failed, promises)
-            if both is not None:
-                result.append(((), both))
-            refused = _fails(frozenset([promises]))
-            failed = None if refused is None else _both(failed, refused)
-            if failed is None:
-                return result
-        if inside:
+            if failed is not None:
+                both = explorer.both(failed, promises)
+                if both is not None:
+                    result.append(((), both))
+                failed = also_fails(frozenset([promises]))
+        if inside and failed is not None:
             result.append((tuple(inside), failed))
         return result
 
     def closure(self, start: int) -> Threads:
         """Threads at characters or ends that a state leads to without reading."""
-        found = self.closures.get(start)
-        if found is not None:
-            return found
-        found = []
+        explorer = self.explorer
+        known_here = self.closures if explorer.reads_left[start] else explorer.everywhere
+        known = known_here.get(start)
+        if known is not None:
+            return known
+        found: list[tuple[Term, int]] = []
         seen: dict[tuple[Any, ...], list[Term]] = {}
         stack: list[tuple[int, Term, frozenset[int]]] = [(start, NO_PROMISE, frozenset())]
         while stack:
             q, promises, entered = stack.pop()
             state = self.states[q]
-            self.explorer.count(1)
-            key = (q,) if isinstance(state, Char | End) else (q, entered)
-            known = seen.setdefault(key, [])
-            if any(before <= promises for before in known):
+            explorer.count(1)
+            before = seen.setdefault((q,) if isinstance(state, Char | End) else (q, entered), [])
+            if any(earlier <= promises for earlier in before):
                 continue
-            known.append(promises)
+            before.append(promises)
             if isinstance(state, Char):
-                found.append((promises, (READ, q)))
+                found.append((promises, explorer.atom(READ, q)))
             elif isinstance(state, End):
-                found.append((promises, END if state.outermost else HERE if state.behind else DONE))
+                end = explorer.here if state.behind else explorer.done
+                found.append((promises, explorer.text_end if state.outermost else end))
             elif isinstance(state, Split):
                 stack.extend((target, promises, entered) for target in reversed(state.targets))
             elif isinstance(state, Loop):
@@ -471,73 +492,68 @@ class _Place:
                 leave = (state.leave, promises, entered - {q})
                 stack.extend((body, leave) if state.leave_first else (leave, body))
             elif isinstance(state, Back):
-                empty = state.loop in entered
-                then = state.leave if empty else state.then
+                then = state.leave if state.loop in entered else state.then
                 stack.append((then, promises, entered - {state.loop}))
             elif isinstance(state, AtomicState):
                 onward = []
                 for threads, others in self.committed(self.closure(state.start)):
-                    both = _both(promises, others)
+                    both = explorer.both(promises, others)
                     if both is not None and threads:
-                        found.append((both, (ATOMIC, threads, state.then)))
+                        found.append((both, explorer.atom(ATOMIC, threads, state.then)))
                     elif both is not None:
                         onward.append((state.then, both, entered))
                 stack.extend(reversed(onward))
             else:
                 promise = self.check(state) if isinstance(state, Check) else self.look(state)
-                both = None if promise is None else _both(promises, promise)
+                both = None if promise is None else explorer.both(promises, promise)
                 if both is not None:
                     stack.append((state.then, both, entered))
-        self.closures[start] = found
-        return found
+        known_here[start] = tuple(found)
+        return known_here[start]
 
     # Conditions.
 
     def look(self, state: LookState) -> Term | None:
-        """The promise of a lookaround."""
+        """The promise of a lookaround; None where it fails whatever follows."""
+        explorer = self.explorer
         if state.ahead:
-            formula = _of(self.closure(state.start))
+            formula = explorer.of_threads(self.closure(state.start))
         else:
-            formula = _formula(
-                term - {HERE} for term in self.behind(state.number) if HERE in term
+            mark = {explorer.here}
+            formula = explorer.formula(
+                term - mark for term in self.behind(state.number) if explorer.here in term
             )
-        return _fails(formula) if state.negated else _holds(formula)
+        return explorer.fails(formula) if state.negated else explorer.holds(formula)
 
     def check(self, state: Check) -> Term | None:
         """The promise of an anchor; None where it fails whatever follows."""
-        program = self.explorer.program
+        explorer = self.explorer
+        program = explorer.program
         at_start, after_newline, words = self.kind
         if state.kind is AnchorKind.TEXT_START:
             return NO_PROMISE if at_start else None
         if state.kind is AnchorKind.LINE_START:
             return NO_PROMISE if at_start or after_newline else None
         if state.kind is AnchorKind.TEXT_END:
-            return frozenset([AT_END])
+            return frozenset([explorer.at_end])
         if state.kind is AnchorKind.LAST_LINE_END:
-            return frozenset([(NEXT, program.newline, True, True)])
+            return frozenset([explorer.atom(NEXT, program.newline, True, True)])
         if state.kind is AnchorKind.LINE_END:
-            return frozenset([(NEXT, program.newline, True, False)])
+            return frozenset([explorer.atom(NEXT, program.newline, True, False)])
         after_word = bool(words >> program.words.index(state.word) & 1)
         if (state.kind is AnchorKind.WORD_EDGE) != after_word:
-            return frozenset([(NEXT, state.word, False, False)])
+            return frozenset([explorer.atom(NEXT, state.word, False, False)])
         others = ~state.word & ((1 << len(program.symbols)) - 1)
-        not_empty = state.kind is AnchorKind.NOT_WORD_EDGE_NOR_EMPTY and at_start
-        return frozenset([(NEXT, others, not not_empty, False)])
+        or_end = state.kind is not AnchorKind.NOT_WORD_EDGE_NOR_EMPTY or not at_start
+        return frozenset([explorer.atom(NEXT, others, or_end, False)])
 
 
-def _at_end(formula: Formula) -> bool:
-    """Whether a formula holds of the empty rest."""
-    return any(all(_atom_at_end(atom) for atom in term) for term in formula)
-
-
-def _atom_at_end(atom: Atom) -> bool:
-    if atom[0] == NEXT:
-        return bool(atom[2])
-    if atom[0] == HOLDS:
-        return _at_end(atom[1])
-    if atom[0] == FAILS:
-        return not _at_end(atom[1])
-    return atom is END
+def _groups(everything: int, masks: Iterable[int]) -> list[int]:
+    """The coarsest partition of a mask that each of the masks is a union of."""
+    groups = [everything]
+    for mask in masks:
+        groups = [part for group in groups for part in (group & mask, group & ~mask) if part]
+    return groups
 
 
 def _left_uses(program: Program) -> list[int]:
@@ -564,7 +580,7 @@ def _left_uses(program: Program) -> list[int]:
                     AnchorKind.TEXT_START,
                     AnchorKind.LINE_START,
                 )
-                own = USES_LAST_CHARACTER if looks_left else 0
+                own = LAST_CHARACTER if looks_left else 0
             elif isinstance(state, LookState):
                 after = (state.start, state.then)
                 own = 0 if state.ahead else 2 << state.number
@@ -577,6 +593,3 @@ def _left_uses(program: Program) -> list[int]:
                 uses[q] = total
                 changed = True
     return uses
-
-
-_ADVICE = "simplify the lookarounds, or use smaller repetition counts"

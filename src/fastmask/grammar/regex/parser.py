@@ -260,6 +260,4 @@ class Parser:
     def refuse(self, feature: str, why: str, position: int) -> None:
         """Remember a construct that no automaton can hold."""
         if self.refused is None:
-            self.refused = UnsupportedFeatureError(
-                feature, why, text=self.text, position=position
-            )
+            self.refused = UnsupportedFeatureError(feature, why, text=self.text, position=position)

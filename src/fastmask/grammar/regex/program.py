@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from ...automata import Ranges
 from ...errors import BudgetError
 from ..ir import Alternatives, CharSet, Literal, Repeat, Sequence
-from .charsets import ALL
+from .charsets import ALL, normal
 from .nodes import Anchor, AnchorKind, Atomic, Lazy, Look, Node, postorder, widths
 
 __all__ = [
@@ -136,6 +136,18 @@ class Program:
     newline: int
     lookbehinds: list[int]
     words: list[int]
+
+    def characters(self, mask: int) -> Ranges:
+        """The characters of the symbols in a mask."""
+        chosen = (ranges for symbol, ranges in enumerate(self.symbols) if mask >> symbol & 1)
+        return normal(pair for ranges in chosen for pair in ranges)
+
+    def kind(self, symbol: int) -> tuple[bool, bool, int]:
+        """What anchors ask of the character before: none at all, newline, in which word sets."""
+        words = 0
+        for number, word in enumerate(self.words):
+            words |= (word >> symbol & 1) << number
+        return False, bool(self.newline >> symbol & 1), words
 
 
 def compiled(tree: Node) -> Program:

@@ -89,8 +89,8 @@ class _Store:
             self.place[name] = (begin, begin + int(count))
             begin += int(count)
         planes = np.frombuffer(data, np.uint8, 3 * begin, header_end).reshape(3, begin)
-        self.numbers = planes[0] + (planes[1].astype(np.int64) << 8) + (
-            planes[2].astype(np.int64) << 16
+        self.numbers = (
+            planes[0] + (planes[1].astype(np.int64) << 8) + (planes[2].astype(np.int64) << 16)
         )
 
     def values(self, name: str) -> Any:
@@ -205,9 +205,7 @@ def case_pairs(table: str) -> list[tuple[int, int]]:
 
 @functools.cache
 def _cased() -> frozenset[int]:
-    return frozenset(
-        point for low, high in _stored("case cased") for point in range(low, high + 1)
-    )
+    return frozenset(point for low, high in _stored("case cased") for point in range(low, high + 1))
 
 
 def is_cased(point: int) -> bool:
