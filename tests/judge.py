@@ -531,6 +531,8 @@ def _naive(node: ir.Expression, rules: Any) -> _Naive:
         return _product(texts, _naive(node.item, rules), lambda left, right: left and not right)
     if isinstance(node, ir.Automaton):
         return _from_dfa(node.dfa)
+    if isinstance(node, ir.Schema):
+        raise TypeError("the judge reads no schemas; validators judge those")
     machine = _Nondeterministic(rules)
     start, final = machine.state(), machine.state()
     machine.add(node, start, final)

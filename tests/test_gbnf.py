@@ -109,9 +109,13 @@ def test_any_root():
         ("root ::= <[^*]>x", "x", 1, 16),
         ("root ::= !<[*]>", "no token is left", 1, 10),
         ("root ::= Token()", "one or more", 1, 10),
-        ("root ::= Token(true)", "token ids", 1, 10),
+        ("root ::= Token(true)", "by id or by name", 1, 10),
         ("root ::= Byte(256)", "at most 255", 1, 10),
         ("root ::= Regex(3)", "takes a pattern", 1, 10),
+        ('root ::= Regex("(")', "cannot be used", 1, 10),
+        ('root ::= Regex("a", flags="x")', "the flags of Regex", 1, 10),
+        ("root ::= Byte((1, 2, 3))", "pairs", 1, 10),
+        ("root ::= Token(1 2)", "expected ','", 1, 18),
     ],
 )
 def test_errors_name_the_place(text, message, line, column):
@@ -182,6 +186,23 @@ def test_raw_bytes():
     assert judge.matches(b"\x80\n")
     assert judge.matches(b"\xc3\n")
     assert not judge.matches(b"\x82\n")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "accepted", "refused"),
+    [
+        (r'"[0-9]{2}"', ["12"], ["1", "123"]),
+        (r'"a.b"', ["a\nb", "axb"], ["ab"]),
+        (r'"A.b", flags="i"', ["axB"], ["a\nb"]),
+        (r'"A.b", flags="is"', ["axB", "a\nb"], ["ab"]),
+        (r'"\\d\\w\\s", flags="u"', ["1a "], ["\u0663a "]),
+        (r'"^a|b$"', ["a", "b"], ["ab"]),
+        (r'"\\S+", json_string=true', ["ab"], ['a"b', "a\\b", "a b"]),
+    ],
+)
+def test_regex_macro(pattern, accepted, refused):
+    text = f"root ::= Regex({pattern})"
+    assert verdicts(text, *accepted, *refused) == "+" * len(accepted) + "-" * len(refused)
 
 
 def test_rules_that_never_end_are_named():

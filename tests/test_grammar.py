@@ -266,6 +266,22 @@ def test_print_of_odd_names_and_leaves():
     assert str(Grammar.from_gbnf(text)) == text
 
 
+def test_print_of_schemas():
+    schema = {"type": "object", "properties": {'a"\\\n': {"const": "é"}}}
+    left = Grammar.from_json_schema(schema, whitespace="none", draft="7")
+    grammar = Grammar.concat(left, Grammar.from_gbnf('root ::= ";"'))
+    text = str(grammar)
+    assert text.startswith('root ::= JsonSchema("{')
+    assert Grammar.from_gbnf(text) == grammar
+    assert str(Grammar.from_json_schema(True)) == 'root ::= JsonSchema("true")\n'
+
+
+def test_schemas_are_no_operands():
+    schema = Grammar.from_json_schema({}).rules["root"]
+    with pytest.raises(UnsupportedFeatureError, match="a JSON schema inside"):
+        Grammar({"root": ir.Complement(schema)})
+
+
 # --- algebra
 
 

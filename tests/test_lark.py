@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import sys
 
 import pytest
 
@@ -322,6 +323,12 @@ def test_what_needs_more_than_a_grammar_is_refused_by_name(text, feature):
 def test_templates_without_end_are_given_up():
     with pytest.raises(BudgetError, match="uses of templates"):
         Grammar.from_lark('start: t{"a"}\nt{x}: "b" t{f{x}}\nf{x}: x')
+
+
+def test_a_missing_package_names_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lark", None)
+    with pytest.raises(ImportError, match=r"pip install 'fastmask\[lark\]'"):
+        Grammar.from_lark('start: "a"')
 
 
 def test_depth_is_no_trouble():

@@ -9,7 +9,7 @@ complements, whose operands must be regular, become automata here: no later stag
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..errors import GrammarError, UnsatisfiableGrammarError
 from .ir import (
@@ -49,25 +49,34 @@ def checked_rules(rules: Mapping[str, Expression], root: str) -> dict[str, Expre
     """
     if root not in rules:
         raise GrammarError(f"the grammar has no rule {root!r}; its rules are: {', '.join(rules)}")
-    used: dict[str, set[str]] = {}
-    for name, expression in rules.items():
-        used[name] = references(expression)
-        for target in used[name]:
+    nodes = {name: list(postorder(expression)) for name, expression in rules.items()}
+    used = {name: _referred(inside) for name, inside in nodes.items()}
+    for name, targets in used.items():
+        for target in targets:
             if target not in rules:
                 raise GrammarError(f"rule {name!r} refers to {target!r}, which is not defined")
     kept = {name: rules[name] for name in _reachable(used, root)}
-    resolved = _without_boolean_operators(kept)
-    productive = _productive(resolved)
-    if id(resolved[root]) not in productive:
-        raise UnsatisfiableGrammarError(_why_unproductive(resolved, root, productive))
-    trimmed = {name: _trimmed(expression, productive) for name, expression in resolved.items()}
+    for name, expression in kept.items():
+        if any(isinstance(node, Intersection | Complement) for node in nodes[name]):
+            kept[name] = _without_boolean_operators(expression, rules)
+            nodes[name] = list(postorder(kept[name]))
+    productive = _productive(kept, nodes)
+    if all(id(node) in productive for name in kept for node in nodes[name]):
+        return kept
+    if id(kept[root]) not in productive:
+        raise UnsatisfiableGrammarError(_why_unproductive(kept, root, productive))
+    trimmed = {name: _trimmed(expression, productive) for name, expression in kept.items()}
     used = {name: references(expression) for name, expression in trimmed.items()}
     return {name: trimmed[name] for name in _reachable(used, root)}
 
 
 def references(expression: Expression) -> set[str]:
     """The names of the rules that an expression refers to."""
-    return {node.name for node in postorder(expression) if isinstance(node, Reference)}
+    return _referred(postorder(expression))
+
+
+def _referred(nodes: Iterable[Expression]) -> set[str]:
+    return {node.name for node in nodes if isinstance(node, Reference)}
 
 
 def _reachable(used: Mapping[str, set[str]], root: str) -> list[str]:
@@ -82,19 +91,21 @@ def _reachable(used: Mapping[str, set[str]], root: str) -> list[str]:
     return [name for name in used if name in seen]
 
 
-def _without_boolean_operators(rules: dict[str, Expression]) -> dict[str, Expression]:
-    """The same rules with each intersection and complement as an automaton."""
+def _without_boolean_operators(
+    expression: Expression, rules: Mapping[str, Expression]
+) -> Expression:
+    """The same expression with each intersection and complement as an automaton."""
 
     def change(node: Expression) -> Expression | None:
         if isinstance(node, Intersection | Complement):
             return Automaton(expression_dfa(node, rules))
         return None
 
-    return {name: rewritten(expression, change) for name, expression in rules.items()}
+    return rewritten(expression, change)
 
 
-def _productive(rules: Mapping[str, Expression]) -> set[int]:
-    """Ids of the node objects that match some text."""
+def _productive(rules: Mapping[str, Expression], nodes: Mapping[str, list[Expression]]) -> set[int]:
+    """Ids of those of the rules' node objects that match some text."""
     waiting: dict[int, int] = {}
     parents: dict[int, list[Expression]] = {}
     uses: dict[str, list[Expression]] = {name: [] for name in rules}
@@ -106,8 +117,8 @@ def _productive(rules: Mapping[str, Expression]) -> set[int]:
             proven.add(id(node))
             queue.append(node)
 
-    for expression in rules.values():
-        for node in postorder(expression):
+    for name in rules:
+        for node in nodes[name]:
             if id(node) in waiting:
                 continue
             parts = children(node)

@@ -192,9 +192,9 @@ class Grammar:
         ----------
         schema : dict, bool, str, bytes, pydantic model or dataclass
         **options
-            ``whitespace``, ``property_order``, ``separators``, ``indent``, ``numbers``, ``strings``,
-            ``surrounding_whitespace``, ``formats``, ``draft``, ``documents``, ``unsupported``; see
-            `fastmask.schema.source.JsonSchema`.
+            ``whitespace``, ``property_order``, ``separators``, ``indent``, ``numbers``,
+            ``strings``, ``surrounding_whitespace``, ``formats``, ``draft``, ``documents``,
+            ``unsupported``; see `fastmask.schema.source.JsonSchema`.
 
         Raises
         ------

@@ -7,9 +7,8 @@ but a line break in a literal or class, and a second definition of a rule, are e
 XGrammar.
 
 Read besides: ``'...'`` literals, ``<[1,3-8]>`` and ``<[^1]>`` for sets of token ids, ``<[*]>`` for
-any token, ``<[name]>`` for a token whose name has no angle brackets, and the macros ``Token``,
-``ExcludeToken``, ``Regex`` and ``Byte((low, high), ...)``, one raw byte. Lookahead assertions,
-rule options and the dispatch macros are refused by name.
+any token, ``<[name]>`` for a token whose name has no angle brackets, and the macros of
+`gbnf_macros`. Lookahead assertions, rule options and the dispatch macros are refused by name.
 
 One pass over the text with an explicit stack of groups: linear time, any nesting.
 """
@@ -17,30 +16,29 @@ One pass over the text with an explicit stack of groups: linear time, any nestin
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn
 
-from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from ..errors import (
+    GrammarError,
+    GrammarSyntaxError,
+    UnsatisfiableGrammarError,
+    UnsupportedFeatureError,
+)
+from .gbnf_macros import MACROS, REFUSED_MACROS, Value, macro_expression
 from .ir import (
     ANY_CHARACTER,
     LAST_CODE_POINT,
-    ByteSet,
     Expression,
-    Intersection,
     Literal,
     Reference,
-    Repeat,
-    Tokens,
     alternatives,
     characters,
     repeat,
     sequence,
 )
-from .regex import regex_expression
 from .token_items import read_token_item
 
 __all__ = ["parse_gbnf"]
-
-Value: TypeAlias = str | int | tuple[int, ...]
 
 _NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
 _SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\r\n]*+)*+")
@@ -60,14 +58,6 @@ _HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
 _SELF_ESCAPES = frozenset("\"'\\/?^$.*+()[]{}|-")
 
 _QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_MACROS = {"Token", "ExcludeToken", "Regex", "Byte"}
-_REFUSED_MACROS = {
-    "TagDispatch": "write the free text and the tags as rules",
-    "TokenTagDispatch": "write the free tokens and the tags as rules",
-    "Substring": "write the chunks as optional tails, one rule a chunk",
-}
-_LAST_BYTE = 0xFF
-_JSON_STRING_CHARACTER = characters([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)], negated=True)
 
 
 def parse_gbnf(text: str, root: str = "root") -> dict[str, Expression]:
@@ -215,7 +205,7 @@ class _Parser:
         name = match[0] if match[0] in self.defined else match[0].split(".", 1)[0]
         if name not in self.defined:
             self.refuse_macro(name)
-            if name in _MACROS and self.text[match.end() :].lstrip(" \t").startswith("("):
+            if name in MACROS and self.text[match.end() :].lstrip(" \t").startswith("("):
                 return [self.macro(name)]
             self.fail(f"rule {name!r} is not defined", self.position)
         self.position += len(name)
@@ -299,57 +289,12 @@ class _Parser:
         start = self.position
         self.position += len(name)
         positional, named = self.arguments()
-        if name == "Regex":
-            return self.regex(positional, named, start)
-        if named or not positional:
-            self.fail(f"{name} takes one or more unnamed arguments", start)
-        if name == "Byte":
-            return self.raw_byte(positional, start)
-        items = [value for value in positional if isinstance(value, int | str)]
-        if len(items) < len(positional) or any(isinstance(value, bool) for value in items):
-            self.fail(f"{name} takes token ids and token names", start)
-        ids = sorted({value for value in items if isinstance(value, int)})
-        names = sorted({value for value in items if isinstance(value, str)})
-        return Tokens((*ids, *names), negated=name == "ExcludeToken")
-
-    def raw_byte(self, positional: list[Value], start: int) -> Expression:
-        ranges = []
-        for value in positional:
-            pair = (value, value) if isinstance(value, int) else value
-            if isinstance(value, bool) or not (
-                isinstance(pair, tuple) and len(pair) == 2 and pair[0] <= pair[1]
-            ):
-                self.fail("Byte takes numbers and (low, high) pairs", start)
-            if pair[1] > _LAST_BYTE:
-                self.fail("a byte is at most 255", start)
-            ranges.append(pair)
-        merged: list[tuple[int, int]] = []
-        for low, high in sorted(ranges):
-            if merged and low <= merged[-1][1] + 1:
-                merged[-1] = (merged[-1][0], max(merged[-1][1], high))
-            else:
-                merged.append((low, high))
-        return ByteSet(tuple(merged))
-
-    def regex(self, positional: list[Value], named: dict[str, Value], start: int) -> Expression:
-        flags = named.pop("flags", None)
-        json_string = named.pop("json_string", False)
-        pattern = positional[0] if len(positional) == 1 else None
-        if not isinstance(pattern, str) or named or not isinstance(json_string, bool):
-            self.fail("Regex takes a pattern, json_string=true or false, and flags", start)
-        if flags is not None and not (isinstance(flags, str) and set(flags) <= set("isu")):
-            self.fail("the flags of Regex are i, s and u", start)
-        # In XGrammar '.' is every character unless flags are given, and then only with 's'.
-        switches = "s" if flags is None else flags.replace("u", "")
-        wrapped = f"(?{switches}:{pattern})" if switches else f"(?:{pattern})"
         try:
-            expression = regex_expression(f"^{wrapped}$", dialect="ecma")
+            return macro_expression(name, positional, named)
+        except (GrammarSyntaxError, UnsupportedFeatureError, UnsatisfiableGrammarError):
+            raise
         except GrammarError as error:
-            message = f"Regex has a pattern that cannot be used ({error})"
-            raise GrammarSyntaxError(message, text=self.text, position=start) from error
-        if json_string:
-            return Intersection((expression, Repeat(_JSON_STRING_CHARACTER, 0, None)))
-        return expression
+            raise GrammarSyntaxError(str(error), text=self.text, position=start) from error
 
     def arguments(self) -> tuple[list[Value], dict[str, Value]]:
         """The arguments of a macro: strings, numbers, booleans and tuples of numbers."""
@@ -422,9 +367,9 @@ class _Parser:
             )
 
     def refuse_macro(self, name: str) -> None:
-        if name in _REFUSED_MACROS:
+        if name in REFUSED_MACROS:
             raise UnsupportedFeatureError(
-                f"the macro {name}", _REFUSED_MACROS[name], text=self.text, position=self.position
+                f"the macro {name}", REFUSED_MACROS[name], text=self.text, position=self.position
             )
 
     def fail(self, message: str, position: int) -> NoReturn:

@@ -7,8 +7,10 @@ besides. An automaton leaf becomes one right-linear rule a state.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from .ir import (
     Alternatives,
@@ -18,6 +20,7 @@ from .ir import (
     Literal,
     Reference,
     Repeat,
+    Schema,
     Sequence,
     Tokens,
     character_ranges,
@@ -32,6 +35,12 @@ _CHOICE, _SEQUENCE, _REPEATED, _ATOM = range(4)
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _TOKEN_NAME = re.compile(r"<(?!\[)[^<>\s]+>")
+_USUAL: dict[str, Any] = {
+    "formats": "assert",
+    "draft": None,
+    "documents": {},
+    "unsupported": "error",
+}
 _LAST_BEFORE_SURROGATES, _FIRST_BEHIND_SURROGATES = 0xD7FF, 0xE000
 
 
@@ -109,6 +118,8 @@ def _leaf(node: Expression, outside: int, name_of: Callable[[str], str]) -> str:
         return _byte_set(node.ranges)
     if isinstance(node, Tokens):
         return _tokens(node)
+    if isinstance(node, Schema):
+        return _schema(node)
     data = node.data if isinstance(node, Literal) else b""
     pieces = _literal_pieces(data)
     text = " ".join(pieces)
@@ -188,6 +199,17 @@ def _tokens(node: Tokens) -> str:
     ids = sorted(item for item in node.items if isinstance(item, int))
     parts = [*map(str, ids), *(_literal_pieces(name.encode())[0] for name in sorted(names))]
     return f"{'ExcludeToken' if node.negated else 'Token'}({', '.join(parts)})"
+
+
+def _schema(node: Schema) -> str:
+    """The schema and, where there are any, the options that are not the usual ones."""
+    content = json.loads(node.source.to_bytes())
+    given = content["options"].items()
+    options = {name: value for name, value in given if value != _USUAL.get(name)}
+    parts = [_literal_pieces(json.dumps(content["schema"]).encode())[0]]
+    if options:
+        parts.append("options=" + _literal_pieces(json.dumps(options).encode())[0])
+    return f"JsonSchema({', '.join(parts)})"
 
 
 def _id_ranges(ids: tuple[int | str, ...]) -> str:

@@ -23,6 +23,7 @@ from .ir import (
     Literal,
     Reference,
     Repeat,
+    Schema,
     Sequence,
     Tokens,
 )
@@ -119,9 +120,9 @@ class _Builder:
             body = nfa.begin()
             end = yield self.piece(nfa, body[0], node.item)
             return nfa.repeat(source, body, end, node.minimum, node.maximum)
-        if isinstance(node, Tokens):
+        if isinstance(node, Tokens | Schema):
+            what = "an atomic token" if isinstance(node, Tokens) else "a JSON schema"
             raise UnsupportedFeatureError(
-                "an atomic token inside an intersection or complement",
-                "its operands must be sets of texts",
+                f"{what} inside an intersection or complement", "its operands must be regular"
             )
         return nfa.automaton(source, (yield self.dfa(node)))
