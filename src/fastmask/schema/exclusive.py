@@ -1,0 +1,53 @@
+"""Which branches of a ``oneOf`` overlap: those that do not need "and none of the others".
+
+Told by tags first (a required key whose constants differ), then by contradiction pair by pair, then
+by looking for an instance of both with a small budget. In doubt two branches overlap: the formula
+is then larger, never wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .containers import Objects
+from .expand import base_of
+from .values import AMONG
+
+if TYPE_CHECKING:
+    from .formulas import Formulas
+
+__all__ = ["overlaps"]
+
+_PAIR_LIMIT = 20_000
+
+
+def overlaps(branches: list[Any], formulas: Formulas) -> list[set[int]]:
+    """For each typed formula, the indices of the others that may share a value with it."""
+    number = len(branches)
+    found: list[set[int]] = [set() for _ in branches]
+    tags = _tags(branches)
+    pairs = number * (number - 1) // 2
+    for i in range(number):
+        for j in range(i + 1, number):
+            if tags and tags[i] and tags[j] and tags[i].isdisjoint(tags[j]):
+                continue
+            apart = base_of(branches[i]).conflicts(base_of(branches[j]), formulas)
+            if not apart and pairs <= _PAIR_LIMIT:
+                apart = formulas.are_apart(branches[i], branches[j])
+            if not apart:
+                found[i].add(j)
+                found[j].add(i)
+    return found
+
+
+def _tags(branches: list[Any]) -> list[frozenset[Any]] | None:
+    """Constants of the required key that tells most branches apart; empty where it is missing."""
+    if not all(isinstance(base_of(branch), Objects) for branch in branches):
+        return None
+    tables: dict[str, list[frozenset[Any]]] = {}
+    for i, branch in enumerate(branches):
+        for name, (value, required) in base_of(branch).keys.items():
+            if required and value.kind == AMONG:
+                table = tables.setdefault(name, [frozenset()] * len(branches))
+                table[i] = value.constants
+    return max(tables.values(), key=lambda t: len(set(t)), default=None)

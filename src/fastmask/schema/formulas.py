@@ -1,0 +1,722 @@
+"""The algebra: value formulas joined and negated, and typed formulas made of them on demand.
+
+`Formulas` holds one schema with its documents and makes every formula about it, each once. A
+value formula is cheap and opaque; asking for it by JSON type reads its keywords into a typed
+formula (a conjunction, and choices still open), and `conjunctions` expands that into alternatives.
+Nothing is read before it is asked for: a schema of a thousand keys costs what its root costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from decimal import Decimal
+from types import GeneratorType
+from typing import Any, TypeAlias
+
+from ..errors import BudgetError, UnsupportedFeatureError
+from . import literals as lit
+from .constants import (
+    ALL_TYPES,
+    ARRAY,
+    BOOLEAN,
+    NULL,
+    NUMBER,
+    Constant,
+    Constants,
+    Key,
+    Number,
+    exact,
+    key_type,
+)
+from .containers import Arrays, Objects
+from .emptiness import Emptiness
+from .exclusive import overlaps
+from .expand import Typed, all_of, any_of, expand
+from .keywords import Draft
+from .literals import Clause
+from .reading import exact_container, read, readers_of, types_named
+from .references import Documents, Node, Resource
+from .scalars import Atoms, Numbers, Strings
+from .shapes import shape
+from .strings import finite_pattern, matches
+from .values import (
+    AMONG,
+    AND,
+    EVERYTHING,
+    EXCEPT,
+    FALSE,
+    NOT_SCHEMA,
+    OR,
+    SCHEMA,
+    TRUE,
+    KeyClass,
+    Test,
+    Value,
+)
+
+__all__ = ["Formulas"]
+
+_Steps: TypeAlias = "Generator[tuple[Value, int], Typed | None, Typed | None]"
+
+_FORMULA_LIMIT = 10_000
+_APART_STEPS = 300
+_APART_DEPTH = 2
+_NESTING_LIMIT = 2
+_CLASSES: list[Any] = [Atoms, Atoms, Numbers, Strings, Arrays, Objects]
+_EVERY: list[Any] = [
+    *(Atoms(type_, Atoms.ALL[type_]) for type_ in (NULL, BOOLEAN)),
+    *(class_() for class_ in _CLASSES[NUMBER:]),
+]
+_SILENT = frozenset(
+    "$id id $schema $anchor $dynamicAnchor $recursiveAnchor definitions $defs contentSchema "
+    "then else minContains maxContains nullable".split()
+)
+_UNKNOWN: Any = ...
+_OPEN: Any = object()
+
+
+class Unfinished(Exception):  # noqa: N818 - a signal between formulas, never seen outside
+    """A question came back to a formula that is being typed further out."""
+
+
+class Formulas:
+    """All formulas about one schema.
+
+    Parameters
+    ----------
+    documents : Documents
+        The schema with the documents it refers to.
+    formats : Iterable[str]
+        Names of the formats that are asserted.
+    relaxed : set[tuple[int, str]]
+        Identity of a schema node and keyword of what is to be left out.
+
+    Attributes
+    ----------
+    root : Value
+        The formula of the schema itself.
+    spellings : dict[Number, set[str]]
+        How the schema's constants write numbers, where that is not the shortest way.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        formats: Iterable[str] = (),
+        relaxed: Iterable[tuple[int, str]] = (),
+    ) -> None:
+        self.documents = documents
+        self.constants = Constants()
+        self.relaxed = frozenset(relaxed)
+        self._formats = frozenset(formats)
+        self._scoped = documents.dynamic
+        self._single = documents.is_single
+        self._places: dict[Any, Value] = {}
+        self._interned: dict[Any, Value] = {}
+        self._shapes: dict[Any, Value] = {}
+        self._classes: dict[Any, KeyClass] = {}
+        self._splits: dict[frozenset[Key], list[frozenset[Key]]] = {}
+        self.spellings: dict[Number, set[str]] = {}
+        self._enumerations: dict[int, list[frozenset[Key]]] = {}
+        self._readers: dict[Draft, list[dict[str, Any]]] = {}
+        self._effective: dict[Draft, frozenset[str]] = {}
+        self._passed: dict[tuple[Test, str], bool] = {}
+        self._number = 2
+        self._derived = 0
+        self._nesting = 0
+        self.emptiness = Emptiness(self)
+        root = documents.root
+        self.root = self.place(root.root, root, (root,) if self._scoped else ())
+
+    # Places.
+
+    def place(self, node: Node, resource: Resource, scope: tuple[Resource, ...]) -> Value:
+        """The formula of a schema at its place."""
+        if node is True:
+            return TRUE
+        if node is False:
+            return FALSE
+        key: Any = id(node) if self._single else (id(node), resource, scope)
+        known = self._places.get(key)
+        if known is None:
+            known = self._new_place(node, resource, scope)
+            self._places[key] = known
+        return known
+
+    def child(self, schema: Value, node: Node) -> Value:
+        """The formula of a schema that stands in another one."""
+        if node is True:
+            return TRUE
+        if node is False:
+            return FALSE
+        if self._single:
+            known = self._places.get(id(node))
+            return known if known is not None else self.place(node, schema.resource, ())
+        resource = self.documents.resource_of(node, schema.resource)
+        return self.place(node, resource, self._entered(schema.scope, resource))
+
+    def referred(self, schema: Value, keyword: str, reference: str) -> Value:
+        """The formula of what a reference leads to."""
+        documents, scope = self.documents, schema.scope
+        if keyword == "$ref" or not self._scoped:
+            node, resource = documents.resolve(reference, schema.resource)
+        elif keyword == "$dynamicRef":
+            node, resource = documents.resolve_dynamic(reference, schema.resource, scope)
+        else:
+            node, resource = documents.resolve_recursive(reference, schema.resource, scope)
+        return self.place(node, resource, self._entered(scope, resource))
+
+    def _entered(self, scope: tuple[Resource, ...], resource: Resource) -> tuple[Resource, ...]:
+        return (*scope, resource) if self._scoped and resource not in scope else scope
+
+    def _new_place(
+        self, node: dict[str, Any], resource: Resource, scope: tuple[Resource, ...]
+    ) -> Value:
+        seen: set[int] = set()
+        while True:
+            words = self._words(node, resource.draft)
+            if words != ["$ref"] or (id(node), "$ref") in self.relaxed:
+                break
+            if id(node) in seen:
+                raise UnsupportedFeatureError(
+                    "$ref", "it leads back to itself", path=self.documents.pointer(node, "$ref")
+                )
+            seen.add(id(node))
+            target, resource = self.documents.resolve(node["$ref"], resource)
+            scope = self._entered(scope, resource)
+            if isinstance(target, bool):
+                return TRUE if target else FALSE
+            node = target
+        if not words:
+            return TRUE
+        if seen:
+            return self.place(node, resource, scope)
+        types = ALL_TYPES
+        if "type" in words:
+            types = self._types(node, resource.draft)
+            if len(words) == 1:
+                return self._only_types(node, types, resource, scope)
+        if len(words) <= 2 and ("enum" in words or "const" in words) and not self.relaxed:
+            constants = self._enumerated(node, words, types)
+            if constants is not None:
+                return self.among(constants)
+        place = self._new(SCHEMA, types)
+        place.node, place.resource, place.scope = node, resource, scope
+        return place
+
+    def _words(self, node: dict[str, Any], draft: Draft) -> list[str]:
+        """The keywords of a schema that say something."""
+        if draft.ref_alone and "$ref" in node:
+            return ["$ref"]
+        effective = self._effective.get(draft)
+        if effective is None:
+            effective = frozenset(draft.shapes) - _SILENT
+            self._effective[draft] = effective
+        return [keyword for keyword in node if keyword in effective]
+
+    def _types(self, node: dict[str, Any], draft: Draft) -> int:
+        types = types_named(node["type"])
+        if draft.nullable and node.get("nullable") is True:
+            types |= 1 << NULL
+        return types
+
+    def _enumerated(
+        self, node: dict[str, Any], words: list[str], types: int
+    ) -> frozenset[Key] | None:
+        """The constants of a schema that only lists them, and types perhaps."""
+        if len(words) == 2 and "type" not in words:
+            return None
+        values = node["enum"] if "enum" in words else (node["const"],)
+        by_type = self.constants_of(values)
+        if types >> NUMBER & 1 and by_type[NUMBER] and "number" not in node.get("type", "number"):
+            return None  # integers: what is one depends on the draft
+        return frozenset().union(*(keys for t, keys in enumerate(by_type) if types >> t & 1))
+
+    def _only_types(
+        self, node: dict[str, Any], types: int, resource: Resource, scope: tuple[Resource, ...]
+    ) -> Value:
+        """One formula for all schemas that say nothing but these types."""
+        names = node["type"]
+        integer = names == "integer" or ("integer" in names and "number" not in names)
+        key = (types, integer and resource.draft.year)
+        known = self._interned.get(key)
+        if known is None:
+            known = self._interned[key] = self._new(SCHEMA, types)
+            known.node, known.resource, known.scope = node, resource, scope
+            known.only_types = not integer
+        return known
+
+    def _new(self, kind: int, types: int) -> Value:
+        value = Value(kind, self._number, types)
+        self._number += 1
+        return value
+
+    # The algebra of value formulas.
+
+    def among(self, constants: Iterable[Key]) -> Value:
+        """Exactly these values."""
+        return self._constants(AMONG, frozenset(constants))
+
+    def exclude(self, value: Value, constants: Iterable[Key]) -> Value:
+        """A formula without some values: ``Formulas.constants.key`` makes keys of JSON values."""
+        return self.conjunction(value, self._constants(EXCEPT, frozenset(constants)))
+
+    def _constants(self, kind: int, constants: frozenset[Key]) -> Value:
+        if not constants:
+            return FALSE if kind == AMONG else TRUE
+        known = self._interned.get((kind, constants))
+        if known is None:
+            types = ALL_TYPES
+            if kind == AMONG:
+                types = sum(1 << t for t, keys in enumerate(self.split(constants)) if keys)
+            known = self._interned[kind, constants] = self._new(kind, types)
+            known.constants = constants
+        return known
+
+    def negation(self, value: Value) -> Value:
+        """All other values."""
+        known = value.complement
+        if known is not None:
+            return known
+        if value.kind in {AMONG, EXCEPT}:
+            known = self._constants(EXCEPT if value.kind == AMONG else AMONG, value.constants)
+        elif value.kind in {AND, OR}:
+            parts = map(self.negation, value.parts)
+            known = self.disjunction(*parts) if value.kind == AND else self.conjunction(*parts)
+        else:
+            types = ALL_TYPES & ~value.types if value.only_types else ALL_TYPES
+            known = self._new(NOT_SCHEMA, types)
+            known.only_types = value.only_types
+            known.node, known.resource, known.scope = value.node, value.resource, value.scope
+        value.complement = known
+        if known.complement is None:
+            known.complement = value
+        return known
+
+    def conjunction(self, *values: Value) -> Value:
+        """The values in all of the formulas."""
+        if len(values) == 2:
+            one, two = values
+            if one is two or two is TRUE:
+                return one
+            if one is TRUE:
+                return two
+            if not one.types & two.types:
+                return FALSE
+        return self._join(AND, values)
+
+    def disjunction(self, *values: Value) -> Value:
+        """The values in any of the formulas."""
+        if len(values) == 2:
+            one, two = values
+            if one is two or two is FALSE:
+                return one
+            if one is FALSE:
+                return two
+        return self._join(OR, values)
+
+    def _join(self, kind: int, values: Sequence[Value]) -> Value:
+        neutral, absorbing = (TRUE, FALSE) if kind == AND else (FALSE, TRUE)
+        key = (kind, frozenset(values))
+        known = self._interned.get(key)
+        if known is not None:
+            return known
+        parts: dict[Value, None] = {}
+        for value in values:
+            parts.update(dict.fromkeys(value.parts if value.kind == kind else (value,)))
+        if sum(part.kind in {SCHEMA, NOT_SCHEMA} for part in parts) > 1:
+            parts = dict.fromkeys(map(self.canonical, parts))
+        parts.pop(neutral, None)
+        result = None
+        if absorbing in parts or any(part.complement in parts for part in parts):
+            result = absorbing
+        else:
+            sets = [part for part in parts if part.kind in {AMONG, EXCEPT}]
+            if sets:
+                folded = self._fold(kind, sets)
+                for part in sets:
+                    del parts[part]
+                if folded is absorbing:
+                    result = absorbing
+                elif folded is not neutral:
+                    parts[folded] = None
+        if result is None:
+            result = self._joined(kind, sorted(parts, key=lambda part: part.number), neutral)
+        self._interned[key] = result
+        return result
+
+    def _joined(self, kind: int, parts: list[Value], neutral: Value) -> Value:
+        if len(parts) < 2:
+            return parts[0] if parts else neutral
+        types = parts[0].types
+        for part in parts:
+            types = types & part.types if kind == AND else types | part.types
+        if not types:
+            return FALSE
+        if kind == AND:
+            for part in parts:
+                if part.kind == AMONG and part.types & ~types:
+                    kept = [key for key in part.constants if types >> key_type(key) & 1]
+                    return self.conjunction(*parts, self.among(kept))
+        key = (kind, frozenset(parts))
+        known = self._interned.get(key)
+        if known is None:
+            self._derived += 1
+            if self._derived > _FORMULA_LIMIT:
+                raise BudgetError(
+                    "formulas", _FORMULA_LIMIT, "combine fewer schemas about the same values"
+                )
+            known = self._interned[key] = self._new(kind, types)
+            known.parts = tuple(parts)
+        return known
+
+    def _fold(self, kind: int, sets: list[Value]) -> Value:
+        """One set of constants for all sets of an and, or of an or."""
+        among = [part.constants for part in sets if part.kind == AMONG]
+        except_ = [part.constants for part in sets if part.kind == EXCEPT]
+        if kind == AND:
+            if among:
+                return self.among(frozenset.intersection(*among).difference(*except_))
+            return self._constants(EXCEPT, frozenset.union(*except_))
+        if except_:
+            return self._constants(EXCEPT, frozenset.intersection(*except_).difference(*among))
+        return self.among(frozenset.union(*among))
+
+    def canonical(self, value: Value) -> Value:
+        """The first formula met whose schema says the same, annotations apart."""
+        if value.kind == SCHEMA:
+            if value.canonical is None:
+                for place, form in shape(self, value):
+                    place.canonical = self._shapes.setdefault(form, place)
+            return value.canonical or value
+        if value.kind == NOT_SCHEMA:
+            return self.negation(self.canonical(self.negation(value)))
+        return value
+
+    # Constants and keys.
+
+    def constants_of(self, values: Sequence[Any]) -> list[frozenset[Key]]:
+        """The values of an ``enum`` by type."""
+        known = self._enumerations.get(id(values))
+        if known is None:
+            known = self.split(frozenset(map(self.constants.key, values)))
+            self._note_spellings(values)
+            if not isinstance(values, tuple):
+                self._enumerations[id(values)] = known
+        return known
+
+    def _note_spellings(self, values: Sequence[Any]) -> None:
+        """Remember how constants write numbers where a float or decimal is written."""
+        stack = list(values)
+        while stack:
+            value = stack.pop()
+            if isinstance(value, dict):
+                stack.extend(value.values())
+            elif isinstance(value, list | tuple):
+                stack.extend(value)
+            elif isinstance(value, float | Decimal):
+                text = repr(value) if isinstance(value, float) else str(value)
+                self.spellings.setdefault(exact(value), set()).add(text)
+
+    def split(self, constants: Iterable[Key]) -> list[frozenset[Key]]:
+        """Constants by type."""
+        constants = frozenset(constants)
+        known = self._splits.get(constants)
+        if known is None:
+            lists: list[list[Key]] = [[], [], [], [], [], []]
+            for key in constants:
+                lists[key_type(key)].append(key)
+            known = self._splits[constants] = [frozenset(keys) for keys in lists]
+        return known
+
+    def key_class(
+        self, names: frozenset[str], inside: tuple[Test, ...], outside: tuple[Test, ...]
+    ) -> KeyClass:
+        """The keys that are none of ``names``, pass all of ``inside`` and none of ``outside``."""
+        key = (names, frozenset(inside), frozenset(outside))
+        known = self._classes.get(key)
+        if known is None:
+            known = self._classes[key] = KeyClass(names, inside, outside)
+        return known
+
+    def in_class(self, key: str, where: KeyClass) -> bool:
+        """Whether a key is in a class."""
+        return (
+            key not in where.names
+            and all(self.passes(test, key) for test in where.inside)
+            and not any(self.passes(test, key) for test in where.outside)
+        )
+
+    def member(self, conjunction: Objects, key: str) -> Value:
+        """The formula of the member ``key``, if it is there: its own and its classes' together."""
+        members = conjunction.members
+        if members is None:
+            members = conjunction.members = {}
+        known = members.get(key)
+        if known is None:
+            known = conjunction.keys.get(key, (TRUE, False))[0]
+            for where, value in conjunction.universals:
+                if known is FALSE:
+                    break
+                if self.in_class(key, where):
+                    known = self.conjunction(known, value)
+            members[key] = known
+        return known
+
+    # Strings.
+
+    def is_asserted(self, name: str) -> bool:
+        """Whether a format is more than an annotation."""
+        return name in self._formats
+
+    def pattern_literal(self, pattern: str) -> Clause:
+        """What ``pattern`` says: an anchored list of words is a set of constants."""
+        words = finite_pattern(pattern)
+        if words is not None:
+            return (lit.AMONG_CONSTANTS, words)
+        return (lit.MATCHES, ("pattern", pattern), True)
+
+    def passes(self, test: Test, text: str) -> bool:
+        """Whether a string passes a test."""
+        known = self._passed.get((test, text))
+        if known is None:
+            if isinstance(test, Value):
+                known = self.holds(test, text)
+            else:
+                known = matches(*test, text)
+            self._passed[test, text] = known
+        return known
+
+    def are_apart(self, one: Typed, two: Typed) -> bool:
+        """Whether no value is in both formulas, as far as a short search tells.
+
+        Questions nest two deep at most, since an answer may need formulas that ask such questions
+        themselves; what lies deeper counts as overlapping.
+        """
+        if self._nesting >= _NESTING_LIMIT:
+            raise Unfinished
+        self._nesting += 1
+        try:
+            together = expand(all_of((one, two), self), self, _APART_STEPS)
+            return all(self.emptiness.is_hollow(part, _APART_DEPTH) for part in together)
+        except (BudgetError, Unfinished):
+            return False
+        finally:
+            self._nesting -= 1
+
+    def holds(self, value: Value, instance: Any) -> bool:
+        """Whether a JSON value is in a formula."""
+        from .validation import holds
+
+        return holds(self, value, instance)
+
+    # Typed formulas.
+
+    def readers(self, draft: Draft) -> list[dict[str, Any]]:
+        """By type: how to read the keywords of a draft."""
+        known = self._readers.get(draft)
+        if known is None:
+            known = self._readers[draft] = readers_of(draft)
+        return known
+
+    def conjunctions(self, value: Value, type_: int) -> tuple[Any, ...]:
+        """Alternatives of a formula for one type, expanded; a value has to be in one of them."""
+        known: tuple[Any, ...] | None = value.disjuncts[type_]
+        if known is None:
+            known = value.disjuncts[type_] = expand(self.typed(value, type_), self)
+        return known
+
+    def typed(self, value: Value, type_: int) -> Typed | None:
+        """A formula as it concerns values of one type; None where there are none.
+
+        Formulas on the way are made by a loop over suspended steps, so that in-place schemas may
+        nest to any depth. Raises `UnsupportedFeatureError` for a schema that applies itself in
+        place.
+        """
+        known = value.formulas[type_]
+        if known is _UNKNOWN:
+            known = self._type(value, type_)
+        elif known is _OPEN:
+            raise Unfinished
+        return known  # type: ignore[no-any-return]
+
+    def _type(self, value: Value, type_: int) -> Any:
+        stack: list[tuple[Value, Any]] = []
+        result = self._begin(value, type_)
+        if result.__class__ is not GeneratorType:
+            value.formulas[type_] = result
+            return result
+        stack.append((value, result))
+        value.formulas[type_] = _OPEN
+        try:
+            answer = None
+            while stack:
+                current, steps = stack[-1]
+                try:
+                    wanted = steps.send(answer)
+                except StopIteration as done:
+                    answer = current.formulas[type_] = done.value
+                    stack.pop()
+                    continue
+                answer = wanted.formulas[type_]
+                if answer is _UNKNOWN:
+                    begun = self._begin(wanted, type_)
+                    if begun.__class__ is GeneratorType:
+                        wanted.formulas[type_] = _OPEN
+                        stack.append((wanted, begun))
+                        answer = None
+                    else:
+                        answer = wanted.formulas[type_] = begun
+                elif answer is _OPEN:
+                    self._refuse_loop(wanted, [open_ for open_, _ in stack])
+        finally:
+            for current, _ in stack:
+                current.formulas[type_] = _UNKNOWN
+        return answer
+
+    def _refuse_loop(self, value: Value, path: list[Value]) -> None:
+        if value not in path:
+            raise Unfinished
+        raise UnsupportedFeatureError(
+            "$ref",
+            "the schema applies itself to the same value, which defines nothing",
+            path=self.documents.pointer(value.node),
+        )
+
+    def _begin(self, value: Value, type_: int) -> Any:
+        """The typed formula at once, or steps that ask for others first."""
+        kind = value.kind
+        if kind == SCHEMA:
+            clauses = read(self, value, type_)
+            if clauses is None:
+                return None
+            for clause in clauses:
+                if clause[0] > lit.LAST_LITERAL or (
+                    type_ >= ARRAY and clause[0] == lit.AMONG_CONSTANTS
+                ):
+                    return self._clauses(clauses, type_, True)
+            return _CLASSES[type_].of(type_, clauses, self)
+        if kind == NOT_SCHEMA:
+            clauses = read(self, self.negation(value), type_)
+            return _EVERY[type_] if clauses is None else self._clauses(clauses, type_, False)
+        if kind == AMONG:
+            constants = self.split(value.constants)[type_]
+            return self._among(constants, type_) if constants else None
+        if kind == EXCEPT:
+            constants = self.split(value.constants)[type_]
+            literals = ((lit.EXCEPT_CONSTANTS, constants),)
+            return _CLASSES[type_].of(type_, literals, self) if constants else _EVERY[type_]
+        if kind == AND:
+            return self._both(value, type_) if value.types >> type_ & 1 else None
+        if kind == OR:
+            return self._either(value, type_) if value.types >> type_ & 1 else None
+        return _EVERY[type_] if kind == EVERYTHING else None
+
+    def _both(self, value: Value, type_: int) -> Any:
+        parts = []
+        for part in value.parts:
+            typed = yield part
+            if typed is None:
+                return None
+            parts.append(typed)
+        return all_of(parts, self)
+
+    def _either(self, value: Value, type_: int) -> Any:
+        parts = []
+        for part in value.parts:
+            parts.append((yield part))
+        return any_of(parts, _EVERY[type_], self)
+
+    def _among(self, constants: frozenset[Key], type_: int) -> Typed | None:
+        """Some constants of one type."""
+        if type_ < ARRAY:
+            literals = ((lit.AMONG_CONSTANTS, constants),)
+            return _CLASSES[type_].of(type_, literals, self)  # type: ignore[no-any-return]
+        exact_ones = [
+            _CLASSES[type_].of(type_, exact_container(self, constant), self)
+            for constant in constants
+            if isinstance(constant, Constant)
+        ]
+        return any_of(exact_ones, _EVERY[type_], self)
+
+    def _clauses(self, clauses: Iterable[Clause], type_: int, positive: bool) -> Any:
+        """Steps that join clauses, or that join the duals of one clause or another."""
+        literals: list[Clause] = []
+        parts: list[Any] = []
+        for clause in clauses:
+            kind = clause[0]
+            if kind > lit.LAST_LITERAL:
+                if kind == lit.UNKNOWN:
+                    part = _EVERY[type_]
+                else:
+                    part = yield from self._clause(clause, type_, positive)
+                if positive and part is None:
+                    return None
+                parts.append(part)
+                continue
+            literal = clause if positive else lit.dual(clause, self.negation)
+            if literal[0] == lit.AMONG_CONSTANTS and type_ >= ARRAY:
+                parts.append(self._among(literal[1], type_))
+            else:
+                literals.append(literal)
+        class_ = _CLASSES[type_]
+        if positive:
+            return all_of([class_.of(type_, literals, self), *parts], self)
+        parts.extend(class_.of(type_, (literal,), self) for literal in literals)
+        return any_of(parts, _EVERY[type_], self)
+
+    def _clause(self, clause: Clause, type_: int, positive: bool) -> Any:
+        kind = clause[0]
+        if kind == lit.VALUE:
+            return (yield clause[1] if positive else self.negation(clause[1]))
+        if kind == lit.ALL:
+            return (yield from self._clauses(clause[1], type_, positive))
+        if kind == lit.ANY:
+            parts = []
+            for option in clause[1]:
+                part = yield from self._clauses((option,), type_, positive)
+                if part is None and not positive:
+                    return None
+                parts.append(part)
+            return any_of(parts, _EVERY[type_], self) if positive else all_of(parts, self)
+        if kind == lit.CASES:
+            return (yield from self._cases(clause, type_, positive))
+        return (yield from self._one(clause[1], type_, positive))
+
+    def _cases(self, clause: Clause, type_: int, positive: bool) -> Any:
+        """``if``: the condition and the one, or not the condition and the other."""
+        _, condition, then, otherwise = clause
+        parts = []
+        for guard, result in ((condition, then), (self.negation(condition), otherwise)):
+            held = yield guard
+            wanted = yield result if positive else self.negation(result)
+            parts.append(None if held is None else all_of((held, wanted), self))
+        return any_of(parts, _EVERY[type_], self)
+
+    def _one(self, values: list[Value], type_: int, positive: bool) -> Any:
+        """``oneOf``: one branch and none of those that overlap it."""
+        branches: list[tuple[Value, Any]] = []
+        for value in values:
+            typed = yield value
+            if typed is not None:
+                branches.append((value, typed))
+        if positive and len(branches) < 2:
+            return branches[0][1] if branches else None
+        overlapping = overlaps([typed for _, typed in branches], self)
+        parts = []
+        if positive:
+            for (_, typed), others in zip(branches, overlapping, strict=True):
+                operands = [typed]
+                for other in others:
+                    operands.append((yield self.negation(branches[other][0])))
+                parts.append(all_of(operands, self))
+            return any_of(parts, _EVERY[type_], self)
+        none = []
+        for value, _ in branches:
+            none.append((yield self.negation(value)))
+        parts.append(all_of(none, self) if none else _EVERY[type_])
+        for i, others in enumerate(overlapping):
+            parts.extend(
+                all_of((branches[i][1], branches[j][1]), self) for j in sorted(others) if j > i
+            )
+        return any_of(parts, _EVERY[type_], self)
