@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -135,6 +136,64 @@ class TestCheck:
         status, out, _ = run("check", "--any-json", os.fsdecode(b'"\xff"'))
         assert status == 1
         assert "byte 1 is \\xff" in out
+
+
+class TestSchemas:
+    SCHEMA = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
+
+    def test_a_schema(self, run, tmp_path):
+        path = tmp_path / "schema.json"
+        path.write_text(self.SCHEMA)
+        assert run("check", "--schema", str(path), '{"a": 1}')[0] == 0
+        status, out, _ = run("check", "--schema", str(path), '{"a": "x"}')
+        assert status == 1
+        assert "byte 6 is" in out
+        assert run("check", "--schema", str(path), "--whitespace", "none", '{"a": 1}')[0] == 1
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_a_file_of_schemas_with_tests(self, run, tmp_path, packed):
+        lines = [
+            {
+                "name": "good",
+                "schema": json.loads(self.SCHEMA),
+                "tests": [
+                    {"valid": True, "data": {"a": 1, "b": "é"}},
+                    {"valid": False, "data": {"a": 1.5}},
+                    {"valid": False, "data": {}},
+                ],
+            },
+            {
+                "name": "wrong label",
+                "schema": {"const": 1},
+                "tests": [{"valid": True, "data": 2}, {"valid": False, "data": 1}],
+            },
+            {"name": "bad", "schema": {"type": 5}, "tests": [{"valid": True, "data": 1}]},
+        ]
+        text = "\n".join(map(json.dumps, lines)).encode()
+        path = tmp_path / ("cases.jsonl.gz" if packed else "cases.jsonl")
+        path.write_bytes(gzip.compress(text) if packed else text)
+        status, out, _ = run("check", "--jsonl", str(path), "--json")
+        assert status == 1
+        found = json.loads(out)
+        assert found["total"] == {
+            "lines": 3,
+            "compiled": 2,
+            "passed": 1,
+            "valid": 2,
+            "valid_accepted": 1,
+            "invalid": 3,
+            "invalid_refused": 2,
+        }
+        assert [line["error"] is None for line in found["lines"]] == [True, True, False]
+        status, out, _ = run("check", "--jsonl", str(path))
+        assert [line.split()[0] for line in out.splitlines()] == ["ok", "WRONG", "error", "2"]
+
+    def test_a_file_of_something_else(self, run, tmp_path):
+        path = tmp_path / "cases.jsonl"
+        path.write_text("[1, 2]\n")
+        status, _, err = run("check", "--jsonl", str(path))
+        assert status == 1
+        assert "line 1" in err
 
 
 class TestMask:

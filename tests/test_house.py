@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,16 @@ def test_import_needs_no_numba():
         env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
     )
     assert found.stdout.split() == ["False", "False"]
+
+
+def test_extras_that_errors_name_exist():
+    if not (ROOT / "pyproject.toml").is_file():
+        pytest.skip("not a source checkout")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {
+        extra for path in MODULES for extra in re.findall(r"fastmask\[(\w+)\]", path.read_text())
+    }
+    assert named <= set(project["optional-dependencies"])
 
 
 def tracked_files():
