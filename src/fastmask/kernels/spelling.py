@@ -1,25 +1,48 @@
 """From an automaton over the UTF-8 of strings to one over the texts that spell them in JSON.
 
 Between two characters, each may stand raw or as an escape. The states inside an escape say only
-where each way to go on leads, so they are made from the leaves up and shared by content: nodes of
-targets by hexadecimal digit, by letter behind a backslash, and of the two characters between the
-halves of a surrogate pair. A state from which all non-ASCII characters lead to one target needs
-about a dozen nodes, and all states with that target share most of them.
+where each way to go on leads, so they are made from the last digit up and shared by content: nodes
+of targets by hexadecimal digit, by letter behind a backslash, and of the two characters between the
+halves of a surrogate pair. All is done once for each state of the automaton, not for each way to
+it: a state from which all non-ASCII characters lead to one target costs some 20 nodes and 2 us.
+
+Different nodes are different languages, for they are made bottom up and each kind reads bytes that
+no other kind reads in the same way; and a minimal automaton stays so when texts take the place of
+strings. Only a state of the automaton and a node could be one language, and then their rows are
+equal. So the result is minimal without being minimised, unless `arrange` finds such a pair.
 """
 
 from __future__ import annotations
 
 from .._jit import inner, kernel
 
-__all__ = ["NEED_NODES", "NODE_WIDTH", "escapes", "write_texts"]
+__all__ = [
+    "NEED_NODES",
+    "NODE_WIDTH",
+    "NOT_MINIMAL",
+    "STATE_WIDTH",
+    "arrange",
+    "escapes",
+    "write_texts",
+]
 
 NEED_NODES = -1
-NODE_WIDTH = 17  # the kind, and up to 16 targets
+NOT_MINIMAL = -2
 
+NODE_WIDTH = 17  # the kind, and up to 16 targets
 HEX = 0
 LETTER = 1  # " \ / b f n r t u
 BACKSLASH = 2
 LETTER_U = 3
+
+# What is kept for each state that waits for continuation bytes, by the upper bits of the next one.
+LAST = 0  # 4 nodes of a last digit
+LOW = 4  # 4 nodes of the second half of a pair, backslash first
+TWO = 8  # 16 nodes of two digits
+THREE = 24  # a node of three digits
+PAIR = 25  # 16 nodes of a last digit of the first half of a pair
+WANTED = 41  # bits: which of these are asked for
+STATE_WIDTH = 42
 
 HASH_MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 HASH_MASK = 0xFFFFFFFF
@@ -73,213 +96,171 @@ def _end(nodes, sizes, slots, first):
 
 
 @inner
-def _single(nodes, sizes, slots, first, kind, target):
-    """A node with one target."""
-    if target == 0:
-        return 0
-    at = _begin(nodes, sizes, kind)
-    nodes[at] = target
-    return _end(nodes, sizes, slots, first)
+def _want(classes, table, n_states, n_columns, kept):
+    """Mark what is asked for of each state: one bit for each field, ``1 << field``."""
+    for state in range(1, n_states):
+        begin = state * n_columns
+        for byte in range(0xC2, 0xF5):
+            target = int(table[begin + int(classes[byte])])
+            if target != 0:
+                wanted = 1 << LAST
+                if byte >= 0xF0:
+                    wanted = 1 << PAIR
+                elif byte >= 0xE0:
+                    wanted = 1 << TWO
+                    if byte not in (0xE0, 0xED):
+                        wanted |= 1 << THREE
+                kept[target * STATE_WIDTH + WANTED] |= wanted
+    for before, after in ((1 << PAIR, 1 << LOW), (1 << TWO | 1 << LOW, 1 << LAST)):
+        for state in range(1, n_states):
+            if kept[state * STATE_WIDTH + WANTED] & before:
+                for byte in range(0x80, 0xC0):
+                    target = int(table[state * n_columns + int(classes[byte])])
+                    kept[target * STATE_WIDTH + WANTED] |= after
 
 
 @inner
-def _last_digit(classes, table, n_columns, state, high, nodes, sizes, slots, first, memo):
-    """The last digit: ``state`` waits for one continuation byte, ``high`` are its upper bits."""
-    if state == 0:
-        return 0
-    known = int(memo[9 * state + high])
-    if known != 0:
-        return known - 1
-    at = _begin(nodes, sizes, HEX)
-    for digit in range(16):
-        column = int(classes[0x80 | high << 4 | digit])
-        nodes[at + digit] = table[state * n_columns + column]
-    node = _end(nodes, sizes, slots, first)
-    memo[9 * state + high] = node + 1
-    return node
-
-
-@inner
-def _two_digits(classes, table, n_columns, state, high, nodes, sizes, slots, first, memo):
-    """The last two digits: ``state`` waits for two bytes, ``high`` are the first one's bits."""
-    if state == 0:
-        return 0
-    row = sizes[2:18]
-    for digit in range(16):
-        column = int(classes[0x80 | high << 2 | digit >> 2])
-        middle = int(table[state * n_columns + column])
-        row[digit] = _last_digit(
-            classes, table, n_columns, middle, digit & 3, nodes, sizes, slots, first, memo
-        )
-    at = _begin(nodes, sizes, HEX)
-    for digit in range(16):
-        nodes[at + digit] = row[digit]
-    return _end(nodes, sizes, slots, first)
-
-
-@inner
-def _three_digits(classes, table, n_columns, state, nodes, sizes, slots, first, memo):
-    """The last three digits: ``state`` waits for two continuation bytes."""
-    if state == 0:
-        return 0
-    known = int(memo[9 * state + 8])
-    if known != 0:
-        return known - 1
-    row = sizes[18:34]
-    for digit in range(16):
-        row[digit] = _two_digits(
-            classes, table, n_columns, state, digit, nodes, sizes, slots, first, memo
-        )
-    at = _begin(nodes, sizes, HEX)
-    for digit in range(16):
-        nodes[at + digit] = row[digit]
-    node = _end(nodes, sizes, slots, first)
-    memo[9 * state + 8] = node + 1
-    return node
-
-
-@inner
-def _low_surrogate(classes, table, n_columns, state, high, nodes, sizes, slots, first, memo):
-    """The second half of a pair: ``state`` waits for two bytes, ``high`` are the first one's."""
-    if state == 0:
-        return 0
-    known = int(memo[9 * state + 4 + high])
-    if known != 0:
-        return known - 1
-    row = sizes[2:18]
-    quarters = sizes[18:34]
-    for quarter in range(4):
-        for digit in range(16):
-            column = int(classes[0x80 | high << 4 | quarter << 2 | digit >> 2])
-            middle = int(table[state * n_columns + column])
-            row[digit] = _last_digit(
-                classes, table, n_columns, middle, digit & 3, nodes, sizes, slots, first, memo
-            )
-        at = _begin(nodes, sizes, HEX)
-        for digit in range(16):
-            nodes[at + digit] = row[digit]
-        quarters[quarter] = _end(nodes, sizes, slots, first)
-    at = _begin(nodes, sizes, HEX)
-    for quarter in range(4):
-        nodes[at + 12 + quarter] = quarters[quarter]
-    node = _end(nodes, sizes, slots, first)
-    if node != 0:
-        at = _begin(nodes, sizes, HEX)
-        nodes[at + 13] = node
-        node = _end(nodes, sizes, slots, first)
-    node = _single(nodes, sizes, slots, first, LETTER_U, node)
-    node = _single(nodes, sizes, slots, first, BACKSLASH, node)
-    memo[9 * state + 4 + high] = node + 1
-    return node
-
-
-@inner
-def _surrogates(classes, table, n_columns, state, quarter, nodes, sizes, slots, first, memo):
-    """The last two digits of the first half of a pair, 4 to 16 times 0x10000 characters."""
-    outer = sizes[34:50]
-    some = 0
-    for digit in range(16):
-        plane = (quarter << 2 | digit >> 2) + 1
-        lead = int(table[state * n_columns + int(classes[0xF0 | plane >> 2])])
-        outer[digit] = 0
-        if lead == 0:
+def _last_digits(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first):
+    for state in range(1, n_states):
+        if kept[state * STATE_WIDTH + WANTED] & 1 << LAST == 0:
             continue
-        inner_row = sizes[50:66]
-        for last in range(16):
-            byte = 0x80 | (plane & 3) << 4 | (digit & 3) << 2 | last >> 2
-            middle = int(table[lead * n_columns + int(classes[byte])])
-            inner_row[last] = _low_surrogate(
-                classes, table, n_columns, middle, last & 3, nodes, sizes, slots, first, memo
-            )
-        at = _begin(nodes, sizes, HEX)
-        for last in range(16):
-            nodes[at + last] = inner_row[last]
-        outer[digit] = _end(nodes, sizes, slots, first)
-        some |= int(outer[digit])
-    if some == 0:
-        return 0
+        for high in range(4):
+            at = _begin(nodes, sizes, HEX)
+            for digit in range(16):
+                column = int(classes[0x80 | high << 4 | digit])
+                nodes[at + digit] = table[state * n_columns + column]
+            kept[state * STATE_WIDTH + LAST + high] = _end(nodes, sizes, slots, first)
+
+
+@inner
+def _four_by_four(classes, table, begin, byte, field, kept, nodes, sizes):
+    """Write 16 targets: those of ``field`` in the four states behind ``byte`` and the next ones.
+
+    Returns whether the four states are those behind the four bytes before.
+    """
+    at = _begin(nodes, sizes, HEX)
+    repeats = byte & 3 == 0 and byte > 0x80
+    for i in range(4):
+        middle = int(table[begin + int(classes[byte + i])])
+        if repeats and middle != table[begin + int(classes[byte + i - 4])]:
+            repeats = False
+        for j in range(4):
+            nodes[at + 4 * i + j] = kept[middle * STATE_WIDTH + field + j]
+    return repeats
+
+
+@inner
+def _middle_digits(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first):
+    """Nodes of two digits and of three."""
+    for state in range(1, n_states):
+        own = state * STATE_WIDTH
+        if kept[own + WANTED] & 1 << TWO == 0:
+            continue
+        for high in range(16):
+            byte = 0x80 | high << 2
+            begin = state * n_columns
+            if _four_by_four(classes, table, begin, byte, LAST, kept, nodes, sizes):
+                kept[own + TWO + high] = kept[own + TWO + high - 1]
+            else:
+                kept[own + TWO + high] = _end(nodes, sizes, slots, first)
+        if kept[own + WANTED] & 1 << THREE:
+            at = _begin(nodes, sizes, HEX)
+            for digit in range(16):
+                nodes[at + digit] = kept[own + TWO + digit]
+            kept[own + THREE] = _end(nodes, sizes, slots, first)
+
+
+@inner
+def _pairs(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first, row):
+    """Nodes of the second half of a surrogate pair, then of the last digit of the first half."""
+    for state in range(1, n_states):
+        own = state * STATE_WIDTH
+        if kept[own + WANTED] & 1 << LOW == 0:
+            continue
+        for high in range(4):
+            for quarter in range(4):
+                byte = 0x80 | high << 4 | quarter << 2
+                begin = state * n_columns
+                repeats = _four_by_four(classes, table, begin, byte, LAST, kept, nodes, sizes)
+                if not repeats or quarter == 0:
+                    row[quarter] = _end(nodes, sizes, slots, first)
+                else:
+                    row[quarter] = row[quarter - 1]
+            at = _begin(nodes, sizes, HEX)
+            for quarter in range(4):
+                nodes[at + 12 + quarter] = row[quarter]
+            node = _end(nodes, sizes, slots, first)
+            for kind in (HEX, LETTER_U, BACKSLASH):
+                at = _begin(nodes, sizes, kind)
+                nodes[at + (13 if kind == HEX else 0)] = node
+                node = _end(nodes, sizes, slots, first)
+            kept[own + LOW + high] = node
+    for state in range(1, n_states):
+        own = state * STATE_WIDTH
+        if kept[own + WANTED] & 1 << PAIR == 0:
+            continue
+        for high in range(16):
+            byte = 0x80 | high << 2
+            begin = state * n_columns
+            if _four_by_four(classes, table, begin, byte, LOW, kept, nodes, sizes):
+                kept[own + PAIR + high] = kept[own + PAIR + high - 1]
+            else:
+                kept[own + PAIR + high] = _end(nodes, sizes, slots, first)
+
+
+@inner
+def _from_row(row, nodes, sizes, slots, first):
+    """A node of hexadecimal digits."""
     at = _begin(nodes, sizes, HEX)
     for digit in range(16):
-        nodes[at + digit] = outer[digit]
+        nodes[at + digit] = row[digit]
     return _end(nodes, sizes, slots, first)
 
 
 @inner
-def _zero_digit(classes, table, n_columns, state, every, nodes, sizes, slots, first, memo):
-    """Behind ``\\u0``: ASCII characters, those of two bytes, and the first of three bytes."""
-    row = sizes[66:82]
-    begin = state * n_columns
+def _zero_digit(classes, table, begin, every, kept, nodes, sizes, slots, first, row, other):
+    """Behind ``\\u0``: ASCII characters, those of two bytes, and the first ones of three."""
     for digit in range(8):  # behind \u00
-        wanted = digit < 2 or digit == 7 or every
-        at = _begin(nodes, sizes, HEX)
-        if wanted:
+        row[digit] = 0
+        if digit < 2 or digit == 7 or every:
+            at = _begin(nodes, sizes, HEX)
             for last in range(16):
                 code = digit << 4 | last
                 has_letter = 8 <= code <= 13 and code != 11
                 if every or (code < 0x20 and not has_letter) or code == 0x7F:
                     nodes[at + last] = table[begin + int(classes[code])]
-        row[digit] = _end(nodes, sizes, slots, first)
-    for digit in range(8, 16):
-        middle = int(table[begin + int(classes[0xC0 | digit >> 2])])
-        row[digit] = _last_digit(
-            classes, table, n_columns, middle, digit & 3, nodes, sizes, slots, first, memo
-        )
-    at = _begin(nodes, sizes, HEX)
-    for digit in range(16):
-        nodes[at + digit] = row[digit]
-    outer = sizes[82:98]
-    outer[0] = _end(nodes, sizes, slots, first)
-    for second in range(1, 8):
-        for digit in range(16):
-            middle = int(table[begin + int(classes[0xC0 | second << 2 | digit >> 2])])
-            row[digit] = _last_digit(
-                classes, table, n_columns, middle, digit & 3, nodes, sizes, slots, first, memo
-            )
-        at = _begin(nodes, sizes, HEX)
-        for digit in range(16):
-            nodes[at + digit] = row[digit]
-        outer[second] = _end(nodes, sizes, slots, first)
+            row[digit] = _end(nodes, sizes, slots, first)
+    for second in range(8):
+        same = second > 1
+        for digit in range(8 if second == 0 else 0, 16):
+            byte = 0xC0 | second << 2 | digit >> 2
+            middle = int(table[begin + int(classes[byte])])
+            row[digit] = kept[middle * STATE_WIDTH + LAST + (digit & 3)]
+            if same and middle != table[begin + int(classes[byte - 4])]:
+                same = False
+        other[second] = other[second - 1] if same else _from_row(row, nodes, sizes, slots, first)
     lead = int(table[begin + int(classes[0xE0])])
     for second in range(8, 16):
-        outer[second] = _two_digits(
-            classes, table, n_columns, lead, second, nodes, sizes, slots, first, memo
-        )
-    at = _begin(nodes, sizes, HEX)
-    for digit in range(16):
-        nodes[at + digit] = outer[digit]
-    return _end(nodes, sizes, slots, first)
+        other[second] = kept[lead * STATE_WIDTH + TWO + second]
+    return _from_row(other, nodes, sizes, slots, first)
 
 
 @inner
-def _code_unit(classes, table, n_columns, state, every, nodes, sizes, slots, first, memo):
-    """Behind ``\\u``: four digits, or a pair of them."""
-    row = sizes[98:114]
-    begin = state * n_columns
-    row[0] = _zero_digit(classes, table, n_columns, state, every, nodes, sizes, slots, first, memo)
-    for digit in range(1, 16):
-        if digit != 13:
-            lead = int(table[begin + int(classes[0xE0 | digit])])
-            row[digit] = _three_digits(
-                classes, table, n_columns, lead, nodes, sizes, slots, first, memo
-            )
+def _surrogates(classes, table, begin, kept, nodes, sizes, slots, first, row, other):
+    """Behind ``\\ud``: the last characters below the surrogates, or the first half of a pair."""
     lead = int(table[begin + int(classes[0xED])])
-    surrogates = sizes[114:130]
     for second in range(8):
-        surrogates[second] = _two_digits(
-            classes, table, n_columns, lead, second, nodes, sizes, slots, first, memo
-        )
-    for second in range(8, 12):
-        surrogates[second] = _surrogates(
-            classes, table, n_columns, state, second & 3, nodes, sizes, slots, first, memo
-        )
-    at = _begin(nodes, sizes, HEX)
-    for second in range(12):
-        nodes[at + second] = surrogates[second]
-    row[13] = _end(nodes, sizes, slots, first)
-    at = _begin(nodes, sizes, HEX)
-    for digit in range(16):
-        nodes[at + digit] = row[digit]
-    return _end(nodes, sizes, slots, first)
+        other[second] = kept[lead * STATE_WIDTH + TWO + second]
+    for second in range(8, 16):
+        other[second] = 0
+        if second < 12:
+            for digit in range(16):
+                plane = ((second & 3) << 2 | digit >> 2) + 1
+                lead = int(table[begin + int(classes[0xF0 | plane >> 2])])
+                high = (plane & 3) << 2 | digit & 3
+                row[digit] = kept[lead * STATE_WIDTH + PAIR + high]
+            other[second] = _from_row(row, nodes, sizes, slots, first)
+    return _from_row(other, nodes, sizes, slots, first)
 
 
 @inner
@@ -310,7 +291,7 @@ def _meaning(letter):
     "int64(uint8[::1], int32[::1], int64, int64, int64, int64, int32[::1], int32[::1], int32[::1],"
     " int32[::1], int64[::1])"
 )
-def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, slots, memo, sizes):
+def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, slots, kept, sizes):
     """Make the nodes of all escapes.
 
     Parameters
@@ -327,9 +308,9 @@ def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, sl
         Out: the state behind a backslash, 0 where none may stand.
     nodes : int32[NODE_WIDTH * room]
         Out: kind and targets of each node.
-    slots : int32[a power of two > 2 * room], memo : int32[9 * n_states]
+    slots : int32[a power of two > 2 * room], kept : int32[STATE_WIDTH * n_states]
         Scratch, all 0.
-    sizes : int64[130]
+    sizes : int64[306]
         Out: number of nodes first. Scratch, all 0.
 
     Returns
@@ -337,41 +318,70 @@ def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, sl
     int
         0, or ``NEED_NODES``.
     """
-    matters = sizes[130:386]  # by column: whether a character of it has an escape
+    row = sizes[2:18]
+    other = sizes[18:34]
+    code_unit = sizes[34:50]
+    matters = sizes[50:306]  # by column: whether a character of it has an escape
+    beyond_ascii = False
     for byte in range(256):
-        raw = 0x23 <= byte < 0x7F and byte != 0x2F and byte != 0x5C
-        if every == 1 or not (raw or byte == 0x20 or byte == 0x21):
-            if byte < 0x80 or byte >= 0xC2:
-                matters[classes[byte]] = 1
+        raw = 0x20 <= byte < 0x7F and byte != 0x22 and byte != 0x2F and byte != 0x5C
+        if (byte < 0x80 and (every == 1 or not raw)) or byte >= 0xC2:
+            matters[classes[byte]] = 1
     for state in range(1, n_states):
         escape[state] = 0
-        begin = state * n_columns
-        some = False
         for column in range(n_columns):
-            if matters[column] != 0 and table[begin + column] != 0:
-                some = True
+            if matters[column] != 0 and table[state * n_columns + column] != 0:
+                escape[state] = 1
                 break
-        if not some:
+        if escape[state] != 0 and not beyond_ascii:
+            for byte in range(0xC2, 0xF5):
+                if table[state * n_columns + int(classes[byte])] != 0:
+                    beyond_ascii = True
+    if beyond_ascii:
+        _want(classes, table, n_states, n_columns, kept)
+        _last_digits(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first)
+        _middle_digits(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first)
+        _pairs(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first, row)
+    for state in range(1, n_states):
+        if escape[state] == 0:
             continue
-        unit = _code_unit(
-            classes, table, n_columns, state, every == 1, nodes, sizes, slots, first, memo
+        begin = state * n_columns
+        code_unit[0] = _zero_digit(
+            classes, table, begin, every == 1, kept, nodes, sizes, slots, first, row, other
         )
+        for digit in range(1, 16):
+            if digit != 13:
+                lead = int(table[begin + int(classes[0xE0 | digit])])
+                code_unit[digit] = kept[lead * STATE_WIDTH + THREE]
+        code_unit[13] = _surrogates(
+            classes, table, begin, kept, nodes, sizes, slots, first, row, other
+        )
+        unit = _from_row(code_unit, nodes, sizes, slots, first)
         at = _begin(nodes, sizes, LETTER)
         for letter in range(8):
             nodes[at + letter] = table[begin + int(classes[_meaning(letter)])]
         nodes[at + 8] = unit
         escape[state] = _end(nodes, sizes, slots, first)
-        if sizes[1] != 0:
-            return NEED_NODES
-    return 0
+    return NEED_NODES if sizes[1] != 0 else 0
 
 
 @kernel(
-    "int64(uint8[::1], int32[::1], int64, int64, int32[::1], int32[::1], int32[::1], int64,"
+    "int64(uint8[::1], int32[::1], int64, int64, int32[::1], int32[::1], int32[::1], int64, int64,"
     " uint8[::1], int64, int32[::1])"
 )
 def write_texts(
-    classes, table, n_states, n_columns, closing, escape, nodes, n_nodes, bytes_of, n_out, out
+    classes,
+    table,
+    n_states,
+    n_columns,
+    closing,
+    escape,
+    nodes,
+    first,
+    n_nodes,
+    bytes_of,
+    n_out,
+    out,
 ):
     """Write the transition table of the texts.
 
@@ -385,12 +395,13 @@ def write_texts(
         States behind a quote and behind a backslash.
     nodes : int32[NODE_WIDTH * n_nodes]
         From `escapes`.
-    n_nodes, n_out : int
-        How many nodes, and columns of the result.
+    first, n_nodes, n_out : int
+        State number of the first node; how many nodes, and columns of the result.
     bytes_of : uint8[n_out]
         One byte of each column.
-    out : int32[states * n_out]
-        Out: moves of the states, of those behind a closing quote (none), and of the nodes.
+    out : int32[(first + n_nodes) * n_out]
+        Out: moves of the states, of those behind a closing quote (none), and of the nodes; all 0
+        before.
 
     Returns
     -------
@@ -401,15 +412,15 @@ def write_texts(
         byte = int(bytes_of[column])
         raw = byte >= 0x20 and byte != 0x22 and byte != 0x5C
         from_column = int(classes[byte])
-        for state in range(1, n_states):
-            target = 0
-            if raw:
-                target = int(table[state * n_columns + from_column])
-            elif byte == 0x22:
-                target = int(closing[state])
-            elif byte == 0x5C:
-                target = int(escape[state])
-            out[state * n_out + column] = target
+        if raw:
+            for state in range(1, n_states):
+                out[state * n_out + column] = table[state * n_columns + from_column]
+        elif byte == 0x22:
+            for state in range(1, n_states):
+                out[state * n_out + column] = closing[state]
+        elif byte == 0x5C:
+            for state in range(1, n_states):
+                out[state * n_out + column] = escape[state]
         digit = -1
         if 0x30 <= byte <= 0x39:
             digit = byte - 0x30
@@ -421,7 +432,8 @@ def write_texts(
         for i in range(9):
             if byte == _letter(i):
                 letter = i
-        row = out.shape[0] // n_out - n_nodes
+        if digit < 0 and letter < 0:
+            continue
         for node in range(n_nodes):
             begin = node * NODE_WIDTH
             kind = int(nodes[begin])
@@ -432,5 +444,128 @@ def write_texts(
                 target = int(nodes[begin + 1 + letter])
             elif (kind == BACKSLASH and byte == 0x5C) or (kind == LETTER_U and byte == 0x75):
                 target = int(nodes[begin + 1])
-            out[(row + node) * n_out + column] = target
+            out[(first + node) * n_out + column] = target
+    return 0
+
+
+@inner
+def _row_code(table, begin, n_columns):
+    code = 0
+    for column in range(n_columns):
+        code = ((code ^ int(table[begin + column])) * HASH_MULTIPLIER) & HASH_MASK
+        code ^= code >> 15
+    return code
+
+
+@inner
+def _has_twin(table, n_columns, n_states, first, n_nodes, slots):
+    """Whether a state below ``n_states`` has the row of a node."""
+    mask = slots.shape[0] - 1
+    for node in range(first, first + n_nodes):
+        slot = _row_code(table, node * n_columns, n_columns) & mask
+        while slots[slot] != 0:
+            slot = (slot + 1) & mask
+        slots[slot] = node
+    for state in range(1, n_states):
+        slot = _row_code(table, state * n_columns, n_columns) & mask
+        while slots[slot] != 0:
+            same = True
+            for column in range(n_columns):
+                if table[state * n_columns + column] != table[slots[slot] * n_columns + column]:
+                    same = False
+                    break
+            if same:
+                return True
+            slot = (slot + 1) & mask
+    return False
+
+
+@kernel(
+    "int64(int32[::1], int64, int64, int64, int64, int64, int32[::1], uint8[::1], int32[::1],"
+    " int32[::1], int32[::1], int32[::1], int64[::1])"
+)
+def arrange(
+    table, n_columns, n_states, first, n_nodes, start, labels, classes, out_table, out_labels,
+    slots, work, sizes,
+):  # fmt: skip
+    """Merge columns and number states breadth first, as a minimal automaton has them.
+
+    Parameters
+    ----------
+    table : int32[(first + n_nodes) * n_columns], labels : int32[first + n_nodes]
+        From `write_texts`; columns in the order of their first bytes.
+    n_columns, n_states, first, n_nodes, start : int
+        Sizes as there, and the first state.
+    classes : uint8[256]
+        In and out: byte class of each byte.
+    out_table, out_labels
+        Out: as ``table`` and ``labels``.
+    slots : int32[a power of two > 2 * n_nodes]
+        Scratch, all 0.
+    work : int32[2 * (first + n_nodes) + 3 * 256]
+        Scratch.
+    sizes : int64[2]
+        Out: states, columns.
+
+    Returns
+    -------
+    int
+        0, or ``NOT_MINIMAL``: a state and a node have the same moves.
+    """
+    if _has_twin(table, n_columns, n_states, first, n_nodes, slots):
+        return NOT_MINIMAL
+    total = first + n_nodes
+    number = work[:total]
+    order = work[total : 2 * total]
+    column_code = work[2 * total : 2 * total + 256]
+    column_of = work[2 * total + 256 : 2 * total + 512]
+    merged = work[2 * total + 512 : 2 * total + 768]
+    number[:] = 0
+    column_code[:] = 0
+    number[start] = 1
+    order[0] = start
+    n_order = 1
+    i = 0
+    while i < n_order:
+        begin = int(order[i]) * n_columns
+        for column in range(n_columns):
+            target = int(table[begin + column])
+            code = (int(column_code[column]) * 31 + target) & 0x3FFFFFFF
+            column_code[column] = code
+            if target != 0 and number[target] == 0:
+                order[n_order] = target
+                n_order += 1
+                number[target] = n_order
+        i += 1
+    n_merged = 0
+    for column in range(n_columns):
+        merged[column] = -1
+        for j in range(n_merged):
+            other = int(column_of[j])
+            if column_code[other] == column_code[column]:
+                same = True
+                for i in range(n_order):
+                    begin = int(order[i]) * n_columns
+                    if table[begin + column] != table[begin + other]:
+                        same = False
+                        break
+                if same:
+                    merged[column] = j
+                    break
+        if merged[column] < 0:
+            merged[column] = n_merged
+            column_of[n_merged] = column
+            n_merged += 1
+    for byte in range(256):
+        classes[byte] = merged[classes[byte]]
+    out_table[:n_merged] = 0
+    out_labels[0] = 0
+    for i in range(n_order):
+        state = int(order[i])
+        out_labels[i + 1] = labels[state]
+        for j in range(n_merged):
+            target = int(table[state * n_columns + int(column_of[j])])
+            out_table[(i + 1) * n_merged + j] = number[target]
+    sizes[0] = n_order + 1
+    sizes[1] = n_merged
     return 0

@@ -8,10 +8,10 @@ text is accepted only if its exact value is in it.
 `with_float_forms` adds what ``repr(float)`` prints with an exponent: one digit before the point, at
 most seventeen in all, no zero at their end, an exponent of -05 and below or +16 and above.
 
-`with_exponents` adds every spelling. By how many places the point moves is guessed while digits
-are read, and compared with the exponent at the end. That is regular only if the written digits it
-moves over are bounded (`MOST_DIGITS`); zeros that have to be put in are not, for an automaton that
-reads zeros ends in a loop.
+`with_exponents` adds all other spellings. By how many places the point moves is guessed while
+digits are read, and compared with the exponent at the end. That is regular only if the written
+digits it moves over are bounded (`MOST_DIGITS`); zeros that have to be put in are not, for an
+automaton that reads zeros ends in a loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from .number_text import (
     DOT,
     EXPONENT,
     MINUS,
-    PLUS,
     Row,
     built,
     json_numbers,
@@ -36,14 +35,17 @@ from .number_text import (
 
 __all__ = ["MOST_DIGITS", "with_exponents", "with_float_forms"]
 
-#: Over how many written digits an exponent may move the point.
-MOST_DIGITS = 20
+#: Over how many written digits an exponent may move the point, and what is left of that for sets
+#: that need so many states that the product would pass a limit.
+MOST_DIGITS = 10
+_LEAST_DIGITS = 3
+_WEIGHT = 600
 _STATE_LIMIT = 200_000
 
 _LAST_PLACE = 16  # places of a double behind its first digit
 _SMALL = range(5, 325)  # negative exponents that repr prints
 _LARGE = range(16, 309)
-_LARGE_BITS = sum(1 << exponent for exponent in _LARGE)
+_SMALL_BITS, _LARGE_BITS = (sum(1 << exponent for exponent in r) for r in (_SMALL, _LARGE))
 _ONE_OF_EACH = [bytes(COLUMNS).index(column) for column in range(EXPONENT)]
 
 
@@ -102,82 +104,97 @@ class _FloatForms:
         self._rows = _rows(dfa)
         self._labels: list[int] = dfa.labels.tolist()
         self._zeros = _Zeros(self._rows, self._labels)
+        # Digits that the automaton treats alike, zero by itself.
+        classes = dfa.classes[0x30:0x3A].tolist()
+        alike = {(kind, digit > 0): digit for digit, kind in reversed([*enumerate(classes)])}
+        self._like = [alike[kind, digit > 0] for digit, kind in enumerate(classes)]
 
     def moves(self, state: Any) -> tuple[Row, bool]:
         """Targets by column, and whether a text may end here."""
         if isinstance(state, int):
-            return [target or None for target in self._rows[state]], self._labels[state] != 0
+            return self._rows[state], self._labels[state] != 0
         if isinstance(state, _Node):
             return state.row, state.accepting
         kind, *rest = state
         if kind == "sign":
             return self._first(rest[0]), False
         if kind == "exponent":
-            row: list[Hashable | None] = [None] * (PLUS + 1)
-            row[MINUS], row[PLUS] = (_node(bits) if bits else None for bits in rest)
-            return row, False
+            small, large = (_node(bits) if bits else 0 for bits in rest)
+            return [0] * MINUS + [small, 0, 0, large], False
         return self._digits(*rest)
 
     def _first(self, signed: int) -> Row:
         """Behind the sign, or where it may stand."""
         before = self._rows[signed]
-        row: list[Hashable | None] = [target or None for target in before]
+        row: list[Hashable] = [*before]
         if before[MINUS]:
             row[MINUS] = ("sign", before[MINUS])
         groups = self._groups(before[0])
-        for digit in range(1, 10):
-            state = before[digit]
-            row[digit] = self._state(state, state, groups, digit, -1)
+        for digit, like in enumerate(self._like):
+            if digit:
+                is_like = like < digit
+                row[digit] = (
+                    row[like] if is_like else self._state(before, before, groups, digit, -1)
+                )
         return row
 
     def _groups(self, zero: int) -> list[tuple[int, int]]:
         """States behind ``0.`` and zeros, with the bits of the exponents that put in so many."""
-        state = self._rows[self._rows[zero][DOT]][0] if zero else 0
-        groups: dict[int, int] = {}
+        state = self._rows[self._rows[zero][DOT]][0]
+        groups: list[tuple[int, int]] = []
         n_zeros = 1
         for exponent in _SMALL:
             while n_zeros < exponent - 1:
                 state = self._rows[state][0]
                 n_zeros += 1
-            groups[state] = groups.get(state, 0) | 1 << exponent
-        return [(state, bits) for state, bits in groups.items() if state]
+            if not state:
+                break
+            if self._rows[state][0] == state:
+                groups.append((state, _SMALL_BITS >> exponent << exponent))
+                break
+            groups.append((state, 1 << exponent))
+        return groups
 
     def _state(
-        self, plain: int, large: int, small: Any, digit: int, places: int
-    ) -> Hashable | None:
-        """The state behind one more digit, which ``plain`` and ``large`` have read already."""
-        after: dict[int, int] = {}
-        for state, bits in small:
-            target = self._rows[state][digit]
-            if target:
-                after[target] = after.get(target, 0) | bits
-        if not large and not after:
-            return plain or None
-        return ("digits", plain, large, tuple(after.items()), places, digit != 0)
+        self, plain: list[int], large: list[int], small: Any, digit: int, places: int
+    ) -> Hashable:
+        """The state behind one more digit; ``plain`` and ``large`` are rows."""
+        after = [(self._rows[state][digit], bits) for state, bits in small]
+        if len(after) > 1:
+            joined: dict[int, int] = {}
+            for state, bits in after:
+                joined[state] = joined.get(state, 0) | bits
+            after = [*joined.items()]
+        after = [pair for pair in after if pair[0]]
+        if not large[digit] and not after:
+            return plain[digit]
+        return ("digits", plain[digit], large[digit], tuple(after), places, digit != 0)
 
     def _digits(
         self, plain: int, large: int, small: Any, places: int, whole: bool
     ) -> tuple[Row, bool]:
-        row: list[Hashable | None] = [target or None for target in self._rows[plain]]
+        row: list[Hashable] = [*self._rows[plain]]
         if places < 0:
-            row[DOT] = ("digits", self._rows[plain][DOT], large, small, 0, False)
+            row[DOT] = ("digits", row[DOT], large, small, 0, False)
         elif places < _LAST_PLACE:
-            for digit in range(10):
-                target = self._rows[plain][digit]
-                row[digit] = self._state(target, self._rows[large][digit], small, digit, places + 1)
+            rows = self._rows[plain], self._rows[large]
+            for digit, like in enumerate(self._like):
+                is_like = like < digit
+                row[digit] = row[like] if is_like else self._state(*rows, small, digit, places + 1)
         if whole:
             row.append(self._exponent(large, small, max(places, 0)))
         return row, self._labels[plain] != 0
 
-    def _exponent(self, large: int, small: Any, places: int) -> Hashable | None:
+    def _exponent(self, large: int, small: Any, places: int) -> Hashable:
         bits, count, forever = self._zeros.accepted(large)
         if forever:
             bits |= (1 << 400) - (1 << count)
         large_bits = bits << places & _LARGE_BITS
         small_bits = 0
         for state, group in small:
-            small_bits |= group if self._labels[state] else 0
-        return ("exponent", small_bits, large_bits) if small_bits or large_bits else None
+            if self._labels[state]:
+                small_bits |= group
+        return ("exponent", small_bits, large_bits) if small_bits or large_bits else 0
 
 
 class _Node:
@@ -185,7 +202,7 @@ class _Node:
 
     __slots__ = ("accepting", "row")
 
-    def __init__(self, row: list[_Node | None], accepting: bool) -> None:
+    def __init__(self, row: list[Hashable], accepting: bool) -> None:
         self.row = row
         self.accepting = accepting
 
@@ -196,10 +213,10 @@ def _node(exponents: int | tuple[str, ...]) -> _Node:
     if isinstance(exponents, int):
         bits = range(exponents.bit_length())
         return _node(tuple(f"{bit:02d}" for bit in bits if exponents >> bit & 1))
-    row: list[_Node | None] = []
+    row: list[Hashable] = []
     for digit in "0123456789":
         below = tuple(text[1:] for text in exponents if text[:1] == digit)
-        row.append(_node(below) if below else None)
+        row.append(_node(below) if below else 0)
     return _Node(row, "" in exponents)
 
 
@@ -234,9 +251,10 @@ class _Exponents:
         self._rows = _rows(dfa)
         self._labels: list[int] = dfa.labels.tolist()
         self._zeros = _Zeros(self._rows, self._labels)
-        self._most = min(MOST_DIGITS, 1 + _STATE_LIMIT // (10 * dfa.n_states))
+        self._most = max(_LEAST_DIGITS, min(MOST_DIGITS, _WEIGHT // dfa.n_states))
         self._most_behind = self._most
         self._nfa = Nfa()
+        self._nfa.accept(self._nfa.automaton(0, with_float_forms(dfa)))
         self._ids: dict[tuple[Any, ...], int] = {}
         self._pending: list[tuple[Any, ...]] = []
         self._exponents: dict[tuple[str, int], int] = {}

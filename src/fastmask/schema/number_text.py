@@ -49,9 +49,7 @@ _PLACE_LIMIT = 5_000
 _REMAINDER_LIMIT = 50_000
 _VALUE_LIMIT = 2_000
 
-#: Digits before the point, digits behind it, and whether the bound itself is left out.
-_Bound: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], bool]
-Row: TypeAlias = Sequence[Hashable | None]
+Row: TypeAlias = Sequence[Hashable]
 
 
 def built(start: Hashable, moves: Callable[[Any], tuple[Row, bool]]) -> Dfa:
@@ -62,22 +60,26 @@ def built(start: Hashable, moves: Callable[[Any], tuple[Row, bool]]) -> Dfa:
     start : hashable
         The first state.
     moves : callable
-        From a state to its targets by column (None: dead) and whether a text may end there.
+        From a state to its targets by column (0: dead) and whether a text may end there.
     """
-    ids: dict[Hashable | None, int] = {None: 0, start: 1}
+    ids: dict[Hashable, int] = {0: 0, start: 1}
     order: list[Any] = [start]
-    table = [[0] * (OTHER + 1)]
+    table = np.zeros((64, OTHER + 1), np.int32)
     labels = [False]
     for state in order:
         row, accepting = moves(state)
+        targets = []
         for target in row:
-            if target not in ids:
-                ids[target] = len(ids)
+            known = ids.get(target)
+            if known is None:
+                known = ids[target] = len(ids)
                 order.append(target)
-        targets = [ids[target] for target in row]
-        table.append(targets + [0] * (OTHER + 1 - len(targets)))
+            targets.append(known)
+        if len(labels) == len(table):
+            table = np.concatenate([table, np.zeros_like(table)])
+        table[len(labels), : len(targets)] = targets
         labels.append(accepting)
-    return Dfa(COLUMNS, np.array(table, np.int32), 1, np.array(labels, np.int32))
+    return Dfa(COLUMNS, table[: len(labels)], 1, labels)
 
 
 # Digits of numbers.
@@ -113,11 +115,6 @@ def _places(number: Number) -> int:
     return places
 
 
-def _bound(number: Number, strict: bool) -> _Bound:
-    whole, _, rest = decimal_text(abs(number)).partition(".")
-    return tuple(map(int, whole)), tuple(map(int, rest)), strict
-
-
 # Intervals.
 
 
@@ -137,128 +134,143 @@ def numbers_between(
         What may stand behind the point; none: there is no point, and ``-0`` only where negative
         numbers are.
     """
-    floor = _bound(lower, above) if _is_positive(lower, above) else None
-    ceiling = None if upper is None else _bound(upper, below)
-    has_positive = upper is None or upper > 0 or (upper == 0 and not below)
-    mirrored = None if upper is None else -upper
-    low_size = _bound(upper, below) if _is_positive(mirrored, below) else None  # type: ignore[arg-type]
-    high_size = None if lower is None else _bound(lower, above)
     has_negative = lower is None or lower < 0
     if lower == 0 and fraction != "none":
         has_negative = not above
-    sizes = {"+": _Sizes(floor, ceiling, fraction), "-": _Sizes(low_size, high_size, fraction)}
+    has_positive = upper is None or upper > 0 or (upper == 0 and not below)
+    negative = _Sizes("-", _negated(upper), below, _negated(lower), above, fraction)
+    positive = _Sizes("+", lower, above, upper, below, fraction)
 
-    def moves(state: tuple[Any, ...]) -> tuple[Row, bool]:
-        if state == ("start",):
-            row: list[Hashable | None] = [None] * 11
-            if has_positive:
-                row[:10] = [("+", *target) if target else None for target in sizes["+"].first()]
-            if has_negative:
-                row[MINUS] = ("-", "start")
-            return row, False
-        sign, *rest = state
-        if rest == ["start"]:
-            targets: Any = sizes[sign].first()
-            return [target and (sign, *target) for target in targets], False
-        targets, accepting = sizes[sign].moves(tuple(rest))
-        return [target and (sign, *target) for target in targets], accepting
+    def moves(state: Any) -> tuple[Row, bool]:
+        if state == "start":
+            row = positive.first() if has_positive else [0] * 10
+            return [*row, "minus" if has_negative else 0], False
+        if state == "minus":
+            return negative.first(), False
+        return (positive if state[0] == "+" else negative).moves(state)
 
-    return built(("start",), moves)
+    return built("start", moves)
 
 
-def _is_positive(number: Number | None, strict: bool) -> bool:
-    """Whether a lower bound leaves out zero."""
-    return number is not None and (number > 0 or (number == 0 and strict))
+def _negated(number: Number | None) -> Number | None:
+    return None if number is None else -number
 
 
-_SATISFIED = 2  # whatever follows, the bound is kept
+_KEPT = 2  # how digits compare with those of a bound that is kept whatever follows
 
 
 class _Sizes:
-    """States of an interval of numbers without sign.
+    """States of an interval of numbers behind one sign.
 
-    A state before the point is (number of digits, how they compare with as many digits of the
-    lower bound, the same for the upper one); behind it (-1, number of digits, whether they equal
-    those of the lower bound so far, the same for the upper one, whether there is any digit).
+    Before the point: (sign, number of digits, how they compare with as many digits of the lower
+    bound, the same for the upper one, whether a zero is all there is). Behind it: (sign, -1, number
+    of digits, whether all so far are those of the lower bound, of the upper one, whether there are
+    any).
     """
 
-    def __init__(self, lower: _Bound | None, upper: _Bound | None, fraction: str) -> None:
-        self.low, self.low_rest, self.low_strict = lower or ((), (), False)
-        self.high, self.high_rest, self.high_strict = upper or ((), (), False)
-        self.has_low, self.has_high = lower is not None, upper is not None
-        self.longest = max(len(self.low), len(self.high)) + 1
-        self.longest_rest = max(len(self.low_rest), len(self.high_rest))
+    def __init__(
+        self,
+        sign: str,
+        lower: Number | None,
+        above: bool,
+        upper: Number | None,
+        below: bool,
+        fraction: str,
+    ) -> None:
+        self.sign = sign
+        self.has_low = lower is not None and (lower > 0 or (lower == 0 and above))
+        self.has_high = upper is not None
+        self.low, self.low_rest = _digits_of(lower if self.has_low else None)
+        self.high, self.high_rest = _digits_of(upper)
+        self.above, self.below = above, below
         self.fraction = fraction
+        self.free = max(len(self.low), len(self.high)) + 1
 
-    def first(self) -> list[Any]:
-        return self._digits(0, 0, 0)
-
-    def moves(self, state: tuple[Any, ...]) -> tuple[list[Any], bool]:
-        if state[0] < 0:
-            return self._behind_point(*state[1:])
-        count, low, high, zero = state
-        point = self._point(count, low, high)
-        accepting = point is not None and self._is_kept(0, point[2], point[3])
-        row = [None] * 10 if zero else self._digits(count, low, high)
-        row += [None, None if self.fraction == "none" else point]
-        return row, accepting
-
-    def _digits(self, count: int, low: int, high: int) -> list[Any]:
-        """Targets by the next digit before the point."""
-        row = []
-        count += 1
-        n_low, n_high = len(self.low), len(self.high)
-        for digit in range(10):
-            to_low, to_high = low, high
-            if not self.has_low or count > n_low:
-                to_low = _SATISFIED
-            elif to_low == 0:
-                to_low = _sign(digit - self.low[count - 1])
-            if to_low > 0 and count >= n_low:
-                to_low = _SATISFIED
-            if not self.has_high:
-                to_high = _SATISFIED
-            elif count > n_high:
-                to_high = 1
-            elif to_high == 0:
-                to_high = _sign(digit - self.high[count - 1])
-            if to_high == 1 and count >= n_high:
-                row.append(None)
-            elif to_low == to_high == _SATISFIED:
-                row.append((self.longest, to_low, to_high, count == 1 and digit == 0))
-            else:
-                row.append((count, to_low, to_high, count == 1 and digit == 0))
+    def first(self) -> list[Hashable]:
+        """Targets by the first digit."""
+        row = self._digits(0, 0, 0)
+        if row[0]:
+            row[0] = (*row[0][:-1], True)
         return row
 
-    def _point(self, count: int, low: int, high: int) -> Any:
-        """The state behind the point, None if the digits before it are too few or too many."""
-        if low != _SATISFIED and (count < len(self.low) or low < 0):
-            return None
-        if high != _SATISFIED and count == len(self.high) and high > 0:
-            return None
-        equals_high = high == 0 and count == len(self.high)
-        return (-1, 0, low == 0, equals_high, False)
+    def moves(self, state: tuple[Any, ...]) -> tuple[list[Hashable], bool]:
+        """Targets by column, and whether a number may end here."""
+        if state[1] < 0:
+            return self._behind_point(*state[2:])
+        _, count, low, high, is_zero = state
+        row: list[Hashable] = [0] * 10 if is_zero else self._digits(count, low, high)
+        point, ends = self._point(count, low, high)
+        row += [0, 0 if self.fraction == "none" else point]
+        return row, ends
+
+    def _digits(self, count: int, low: int, high: int) -> list[Any]:
+        """Targets by the next digit before the point: the same between the bounds' digits."""
+        low_digit = self.low[count] if low == 0 and count < len(self.low) else -1
+        high_digit = self.high[count] if high == 0 and count < len(self.high) else -1
+        special = (low_digit, high_digit)
+        count += 1
+        row: list[Any] = []
+        for digit in range(10):
+            if row and digit not in special and digit - 1 not in special:
+                row.append(row[-1])
+                continue
+            to_low = low or _sign(digit - low_digit)
+            to_high = high or _sign(digit - high_digit)
+            if not self.has_low or count > len(self.low) or (count == len(self.low) and to_low > 0):
+                to_low = _KEPT
+            if not self.has_high:
+                to_high = _KEPT
+            elif count > len(self.high) or (count == len(self.high) and to_high > 0):
+                row.append(0)
+                continue
+            is_free = to_low == to_high == _KEPT
+            row.append((self.sign, self.free if is_free else count, to_low, to_high, False))
+        return row
+
+    def _point(self, count: int, low: int, high: int) -> tuple[Hashable, bool]:
+        """The state behind the point, and whether the number may end without one."""
+        if low != _KEPT and (count < len(self.low) or low < 0):
+            return 0, False
+        if high > 0 and high != _KEPT and count == len(self.high):
+            return 0, False
+        is_low = low == 0
+        is_high = high == 0 and count == len(self.high)
+        return (self.sign, -1, 0, is_low, is_high, False), self._is_kept(0, is_low, is_high)
 
     def _behind_point(
         self, count: int, low: bool, high: bool, some: bool
-    ) -> tuple[list[Any], bool]:
-        row: list[Any] = []
-        next_low = self.low_rest[count] if count < len(self.low_rest) else 0
-        next_high = self.high_rest[count] if count < len(self.high_rest) else 0
-        after = min(count + 1, self.longest_rest)
-        for digit in range(1 if self.fraction == "zeros" else 10):
-            if (low and digit < next_low) or (high and digit > next_high):
-                row.append(None)
+    ) -> tuple[list[Hashable], bool]:
+        ends = some and self._is_kept(count, low, high)
+        n_digits = 1 if self.fraction == "zeros" else 10
+        free = (self.sign, -1, 0, False, False, True)
+        if not low and not high:
+            return [free] * n_digits, ends
+        low_digit = self.low_rest[count] if count < len(self.low_rest) else 0
+        high_digit = self.high_rest[count] if count < len(self.high_rest) else 0
+        after = min(count + 1, max(len(self.low_rest), len(self.high_rest)))
+        row: list[Hashable] = []
+        for digit in range(n_digits):
+            if (low and digit < low_digit) or (high and digit > high_digit):
+                row.append(0)
                 continue
-            to_low, to_high = low and digit == next_low, high and digit == next_high
-            row.append((-1, after if to_low or to_high else 0, to_low, to_high, True))
-        return row, some and self._is_kept(count, low, high)
+            to_low, to_high = low and digit == low_digit, high and digit == high_digit
+            is_free = not to_low and not to_high
+            row.append(free if is_free else (self.sign, -1, after, to_low, to_high, True))
+        return row, ends
 
     def _is_kept(self, count: int, low: bool, high: bool) -> bool:
-        """Whether the number may end here; the flags say which bounds its digits equal so far."""
-        if low and (count < len(self.low_rest) or self.low_strict):
+        """Whether the number may end here; the flags say which bounds its digits are so far."""
+        if low and (count < len(self.low_rest) or self.above):
             return False
-        return not (high and count >= len(self.high_rest) and self.high_strict)
+        return not (high and count >= len(self.high_rest) and self.below)
+
+
+def _digits_of(number: Number | None) -> tuple[list[int], list[int]]:
+    """Digits before the point and behind it."""
+    if number is None:
+        return [], []
+    whole, _, rest = decimal_text(abs(number)).partition(".")
+    return list(map(int, whole)), list(map(int, rest))
 
 
 def _sign(number: int) -> int:

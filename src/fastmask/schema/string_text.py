@@ -13,8 +13,9 @@ from itertools import product
 
 import numpy as np
 
-from .._arrays import contiguous
+from .._arrays import I32, U8, contiguous
 from ..automata import LAST_CODE_POINT, MAX_STATES, Dfa, Nfa, any_text
+from ..automata import _raw as minimal
 from ..errors import BudgetError
 from ..kernels import spelling as _kernels
 
@@ -44,18 +45,19 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
     BudgetError
         For more than 100,000 states.
     """
+    if strings.is_empty:
+        return strings
     classes, table = contiguous(strings.classes, np.uint8), contiguous(strings.table, np.int32)
     n_states, n_columns = table.shape
     kinds, ends = np.unique(strings.labels, return_inverse=True)
-    n_ends = len(kinds) - 1
-    first = n_states + n_ends
+    first = n_states + len(kinds) - 1
     closing = np.where(ends > 0, n_states - 1 + ends, 0).astype(np.int32)
     flat = table.reshape(-1)
     escape = np.zeros(n_states, np.int32)
-    room = 512
+    room = 256
     while True:
         nodes = np.empty(_kernels.NODE_WIDTH * room, np.int32)
-        sizes = np.zeros(386, np.int64)
+        sizes = np.zeros(306, np.int64)
         status = _kernels.escapes(
             classes,
             flat,
@@ -66,21 +68,19 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
             escape,
             nodes,
             np.zeros(4 * room, np.int32),
-            np.zeros(9 * n_states, np.int32),
+            np.zeros(_kernels.STATE_WIDTH * n_states, np.int32),
             sizes,
         )
         if status >= 0:
             break
-        room *= 4
+        room *= 8
         if room > 8 * MAX_STATES:
-            raise BudgetError(
-                "states of escapes", MAX_STATES, 'use strings="usual", or fewer characters'
-            )
+            raise BudgetError("states of escapes", MAX_STATES, "use fewer or shorter strings")
     n_nodes = int(sizes[0])
-    joint = classes * np.int64(32) + _APART
-    _, bytes_of, columns = np.unique(joint, return_index=True, return_inverse=True)
+    columns, bytes_of = _columns(classes)
     n_out = len(bytes_of)
-    out = np.zeros((first + n_nodes) * n_out, np.int32)
+    total = first + n_nodes
+    out = np.zeros(total * n_out, np.int32)
     _kernels.write_texts(
         classes,
         flat,
@@ -89,14 +89,53 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
         closing,
         escape,
         nodes,
+        first,
         n_nodes,
-        bytes_of.astype(np.uint8),
+        bytes_of,
         n_out,
         out,
     )
-    labels = np.zeros(first + n_nodes, np.int32)
+    labels = np.zeros(total, np.int32)
     labels[n_states:first] = kinds[1:]
-    return Dfa(columns, out.reshape(-1, n_out), strings.start, labels)
+    return _arranged(columns, out, n_states, first, strings.start, labels)
+
+
+def _columns(classes: U8) -> tuple[U8, U8]:
+    """Columns that tell apart what the automaton or an escape does, and a byte of each."""
+    joint = classes * np.int64(32) + _APART
+    _, first_bytes, groups = np.unique(joint, return_index=True, return_inverse=True)
+    by_byte = np.argsort(first_bytes)
+    number = np.empty(len(by_byte), np.uint8)
+    number[by_byte] = np.arange(len(by_byte))
+    return number[groups], first_bytes[by_byte].astype(np.uint8)
+
+
+def _arranged(columns: U8, table: I32, n_states: int, first: int, start: int, labels: I32) -> Dfa:
+    """The automaton of a table whose states below ``n_states``, and above, are minimal."""
+    total = len(labels)
+    n_columns = len(table) // total
+    classes, sizes = columns.copy(), np.zeros(2, np.int64)
+    out_table, out_labels = np.empty(len(table), np.int32), np.empty(total + 1, np.int32)
+    status = _kernels.arrange(
+        table,
+        n_columns,
+        n_states,
+        first,
+        total - first,
+        start,
+        labels,
+        classes,
+        out_table,
+        out_labels,
+        np.zeros(1 << (2 * (total - first)).bit_length(), np.int32),
+        np.empty(2 * total + 768, np.int32),
+        sizes,
+    )
+    if status == _kernels.NOT_MINIMAL:
+        return Dfa(columns, table.reshape(total, n_columns), start, labels)
+    rows, merged = sizes.tolist()
+    kept = out_table[: rows * merged].reshape(rows, merged)
+    return minimal(classes, kept if rows == total else kept.copy(), 1, out_labels[:rows], rows - 1)
 
 
 @cache
