@@ -74,7 +74,7 @@ def any_of(parts: Iterable[Typed | None], every: Conjunction, formulas: Formulas
             inner = part.choices[0]
         for option in inner:
             if option is every:
-                return option  # type: ignore[no-any-return]
+                return option
             if option.choices:
                 open_.append(option)
             else:

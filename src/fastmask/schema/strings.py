@@ -7,8 +7,9 @@ pattern that surely matches something, lengths alone) are answered without one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..automata import LAST_CODE_POINT, Dfa, Nfa, any_text
@@ -36,6 +37,7 @@ __all__ = [
 
 _CHARACTERS = ((0, 0xD7FF), (0xE000, LAST_CODE_POINT))
 _LENGTH_LIMIT = 5_000
+_TEXT_LIMIT = 1_000_000
 _LITERAL = r"(?:[A-Za-z0-9_ \-/:,@#%&=~!<>;\"'`]|\\[\\^$.*+?()\[\]{}|/])"
 _FINITE = re.compile(rf"\^(?:\((?:\?:)?({_LITERAL}+(?:\|{_LITERAL}+)*)\)|({_LITERAL}+))\$")
 _UNCERTAIN = re.compile(r"\(\?[^:]|\\[bB]|\[\^?\]|.\^|\$.|\[\^", re.DOTALL)
@@ -91,20 +93,24 @@ def _lengths(shortest: int, longest: int | None) -> Dfa:
 def language(formulas: Formulas, conjunction: Strings) -> Dfa:
     """The strings of a conjunction."""
     if conjunction.allowed is not None:
-        return Dfa.from_strings(sorted(map(encoded, _candidates(formulas, conjunction))))
+        return _constants(_candidates(formulas, conjunction))
     dfa = _tested(formulas, conjunction)
     if conjunction.shortest > 0 or conjunction.longest is not None:
         dfa = dfa.intersection(_lengths(conjunction.shortest, conjunction.longest))
     if conjunction.excluded:
-        dfa = dfa.difference(Dfa.from_strings(sorted(map(encoded, conjunction.excluded))))
+        dfa = dfa.difference(_constants(conjunction.excluded))
     return dfa
+
+
+def _constants(texts: Iterable[str]) -> Dfa:
+    return Dfa.from_strings(sorted(map(encoded, texts)))
 
 
 def value_language(formulas: Formulas, value: Value) -> Dfa:
     """The strings of a value formula."""
     if value.kind == AMONG:
         texts = formulas.split(value.constants)[STRING]
-        return Dfa.from_strings(sorted(encoded(text) for text in texts if isinstance(text, str)))
+        return _constants(str(text) for text in texts)
     dfa = Dfa.nothing()
     for conjunction in formulas.conjunctions(value, STRING):
         dfa = dfa.union(language(formulas, conjunction))
@@ -136,11 +142,12 @@ def _candidates(formulas: Formulas, conjunction: Strings) -> list[str]:
 
 def some_string(formulas: Formulas, conjunction: Strings) -> str | None:
     """A string of a conjunction, or None if there is none."""
-    if conjunction.allowed is not None:
-        return next(iter(_candidates(formulas, conjunction)), None)
-    for text in first_strings(formulas, conjunction, 1):
-        return text
-    return None
+    if conjunction.allowed is None and (conjunction.passes or conjunction.fails):
+        dfa = _tested(formulas, conjunction)
+        if conjunction.excluded:
+            dfa = dfa.difference(_constants(conjunction.excluded))
+        return _string_of_length(dfa, conjunction.shortest, conjunction.longest)
+    return next(iter(first_strings(formulas, conjunction, 1)), None)
 
 
 def has_string(formulas: Formulas, conjunction: Strings) -> bool:
@@ -163,10 +170,9 @@ def has_string(formulas: Formulas, conjunction: Strings) -> bool:
 
 def _has_length(dfa: Dfa, shortest: int, longest: int | None) -> bool:
     """Whether some accepted text has so many characters: sets of states, one character a step."""
-    steps: dict[int, int] = {}
+    graph = _Characters(dfa)
     seen: dict[int, int] = {}
     reached = 1 << dfa.start
-    accepting = sum(1 << state for state in range(dfa.n_states) if dfa.labels[state])
     length = 0
     while reached and (longest is None or length <= longest):
         if reached in seen:
@@ -175,19 +181,72 @@ def _has_length(dfa: Dfa, shortest: int, longest: int | None) -> bool:
             period = length - seen[reached]
             length += max(0, (shortest - length) // period) * period
             seen.clear()
-        if length >= shortest and reached & accepting:
+        if length >= shortest and reached & graph.accepting:
             return True
         seen[reached] = length
-        following = 0
-        while reached:
-            state = (reached & -reached).bit_length() - 1
-            reached &= reached - 1
-            if state not in steps:
-                steps[state] = sum(1 << to for to, _ in dfa.char_ranges_by_target(state))
-            following |= steps[state]
-        reached = following
+        reached = graph.after(reached)
         length += 1
     return False
+
+
+def _string_of_length(dfa: Dfa, shortest: int, longest: int | None) -> str | None:
+    """An accepted text of so many characters: the sets of states forwards, then a way back."""
+    if not _has_length(dfa, shortest, longest):
+        return None
+    graph = _Characters(dfa)
+    levels = [1 << dfa.start]
+    while len(levels) <= shortest or not levels[-1] & graph.accepting:
+        if len(levels) > _TEXT_LIMIT:
+            raise BudgetError("characters of one string", _TEXT_LIMIT, "lower minLength")
+        levels.append(graph.after(levels[-1]))
+    target = _lowest(levels.pop() & graph.accepting)
+    characters = []
+    while levels:
+        target, character = graph.before(levels.pop(), target)
+        characters.append(character)
+    return "".join(map(chr, reversed(characters)))
+
+
+class _Characters:
+    """An automaton as a graph whose steps are whole characters; sets of states are integers."""
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._dfa = dfa
+        self._moves: dict[int, dict[int, int]] = {}
+        self._after: dict[int, int] = {}
+        self.accepting = sum(1 << state for state in range(dfa.n_states) if dfa.labels[state])
+
+    def after(self, states: int) -> int:
+        """The states one character behind some states."""
+        following = 0
+        while states:
+            state = _lowest(states)
+            states &= states - 1
+            known = self._after.get(state)
+            if known is None:
+                known = self._after[state] = sum(1 << to for to in self._targets(state))
+            following |= known
+        return following
+
+    def before(self, states: int, target: int) -> tuple[int, int]:
+        """One of the states from which a character leads to ``target``, and that character."""
+        while True:
+            state = _lowest(states)
+            character = self._targets(state).get(target)
+            if character is not None:
+                return state, character
+            states &= states - 1
+
+    def _targets(self, state: int) -> dict[int, int]:
+        known = self._moves.get(state)
+        if known is None:
+            moves = self._dfa.char_ranges_by_target(state)
+            known = self._moves[state] = {to: ranges[0][0] for to, ranges in moves}
+        return known
+
+
+def _lowest(states: int) -> int:
+    return (states & -states).bit_length() - 1
 
 
 def first_strings(formulas: Formulas, conjunction: Strings, limit: int) -> Iterator[str]:
@@ -207,7 +266,7 @@ def _plain_strings(conjunction: Strings, limit: int) -> Iterator[str]:
         limit -= 1
         yield ""
     stem = "a" * max(conjunction.shortest - 1, 0)
-    for code in (*range(0x61, 0x7B), *range(0x4E00, 0xD7FF), *range(0x10000, 0x10FFFF)):
+    for code in chain(range(0x61, 0x7B), range(0x4E00, 0xD800), range(0x10000, 0x110000)):
         if limit <= 0 or conjunction.longest == 0:
             return
         text = stem + chr(code)
