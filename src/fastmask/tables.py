@@ -321,9 +321,10 @@ class Tables:
 
     def make_state(self, state: int) -> None:
         """Write a deferred state."""
-        make = self._deferred.pop(state, None)
+        make = self._deferred.get(state)
         if make is not None:
             make(state)
+            del self._deferred[state]
 
     def make_move(self, register: int, symbol: int) -> None:
         """Enter the move of a register on a symbol."""

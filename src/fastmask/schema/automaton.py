@@ -17,7 +17,7 @@ from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
 from .arrays import ArrayRule
-from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY
+from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY
 from .emptiness import Emptiness
 from .objects import ObjectRule
 from .policy import Policy
@@ -165,10 +165,7 @@ class SchemaAutomaton:
     def _string(self, conjunctions: list[Any]) -> int:
         """The state behind the opening quote of strings."""
         languages = [
-            spelling.ANY_STRING
-            if spelling.is_unconstrained(c)
-            else spelling.string_language(c, self.formulas, self.policy)
-            for c in conjunctions
+            spelling.string_language(c, self.formulas, self.policy) for c in conjunctions
         ]
         return self._scalar(languages)
 

@@ -28,6 +28,8 @@ __all__ = ["ObjectRule"]
 CALL_RANK = (1 << 24) + 1
 BODY_RANK = (1 << 24) + 2
 
+_MOST_SPELLINGS = 100_000
+
 #: A key spelled and ended by a quote, and what then happens.
 _Entry = tuple[bytes, int]
 
@@ -321,7 +323,8 @@ class ObjectRule:
         return self._after_key(frame, None, value, _nothing)[1] != layout.DEAD
 
     def _spelled(self, name: str) -> list[bytes]:
-        return spelling.spellings_of(name, self.automaton.policy)
+        found = spelling.spellings_of(name, self.automaton.policy)
+        return found if isinstance(found, list) else list(found.strings(_MOST_SPELLINGS))
 
     def _node(self, entries: tuple[_Entry, ...], prefix: bytes, other: int) -> int:
         """The state of a trie node; ``entries`` are the rests of keys below it.
