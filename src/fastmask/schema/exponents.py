@@ -41,6 +41,7 @@ MOST_DIGITS = 10
 _LEAST_DIGITS = 3
 _WEIGHT = 600
 _STATE_LIMIT = 200_000
+_STEP_LIMIT = 20_000_000
 
 _LAST_PLACE = 16  # places of a double behind its first digit
 _SMALL = range(5, 325)  # negative exponents that repr prints
@@ -281,7 +282,7 @@ class _Exponents:
             self._writers[key[0]](self._ids[key], *key[1:])
             if len(self._ids) > _STATE_LIMIT:
                 raise BudgetError("states of exponents", _STATE_LIMIT, 'use numbers="plain"')
-        return self._nfa.determinise()
+        return self._nfa.determinise(max_steps=_STEP_LIMIT)
 
     def _sign(self, source: int, signed: int) -> None:
         """Everything that may follow the sign, or begin the text."""
