@@ -440,9 +440,9 @@ def table_edges(classes, table, n_states, n_columns, edges):
         row = state * n_columns
         low = 0
         while low < 256:
-            target = int(table[row + classes[low]])
+            target = int(table[row + int(classes[low])])
             high = low
-            while high < 255 and table[row + classes[high + 1]] == target:
+            while high < 255 and table[row + int(classes[high + 1])] == target:
                 high += 1
             if target != 0:
                 if n + EDGE > edges.shape[0]:
