@@ -163,10 +163,23 @@ def kernel(signature: str) -> Callable[[F], F]:
         dispatcher = inner(function)
         if JIT_ENABLED and kernel_folder is not None:
             dispatcher._cache = _KernelFiles(function, kernel_folder)  # type: ignore[attr-defined]
+        if JIT_ENABLED:
+            _compile_as_declared(dispatcher, signature)
         KERNELS[function.__name__] = (dispatcher, signature)
         return dispatcher
 
     return decorate
+
+
+def _compile_as_declared(dispatcher: Any, signature: str) -> None:
+    """Have the first call compile the declared signature, and then no other ever."""
+
+    def compile_for_call(*arguments: Any, **keywords: Any) -> Any:
+        entry_point = dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        return entry_point
+
+    dispatcher._compile_for_args = compile_for_call
 
 
 def inner(function: F) -> F:

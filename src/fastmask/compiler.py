@@ -23,7 +23,7 @@ from ._files import read_checked, write_checked
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .rows import Arena
-from .tables import Tables
+from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
 
 __all__ = ["CompileStats", "CompiledGrammar", "GrammarCompiler"]
@@ -68,6 +68,8 @@ class CompiledGrammar:
     vocabulary : Vocabulary
     cache_limit_bytes : int
         Bytes of rows after which all rows are dropped and made anew.
+    step_budget : int
+        Item steps of one call, after which it raises `BudgetError`.
 
     Attributes
     ----------
@@ -81,13 +83,17 @@ class CompiledGrammar:
     __slots__ = ("_arena", "_limit", "grammar", "stats", "tables", "vocabulary")
 
     def __init__(
-        self, grammar: Grammar, vocabulary: Vocabulary, cache_limit_bytes: int = _DEFAULT_LIMIT
+        self,
+        grammar: Grammar,
+        vocabulary: Vocabulary,
+        cache_limit_bytes: int = _DEFAULT_LIMIT,
+        step_budget: int = STEP_BUDGET,
     ) -> None:
         started = time.perf_counter()
         self.grammar = grammar
         self.vocabulary = vocabulary
         self._limit = cache_limit_bytes
-        self.tables = Tables(grammar, vocabulary)
+        self.tables = Tables(grammar, vocabulary, step_budget)
         self._arena = self._new_arena()
         self.stats = CompileStats(
             n_rules=len(self.tables.networks.names),
@@ -176,7 +182,12 @@ class CompiledGrammar:
         return cls(Grammar.from_bytes(rest[size:]), vocabulary, cache_limit_bytes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompiledGrammar, (self.grammar, self.vocabulary, self._limit)
+        return CompiledGrammar, (
+            self.grammar,
+            self.vocabulary,
+            self._limit,
+            self.tables.step_budget,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -193,15 +204,23 @@ class GrammarCompiler:
     vocabulary : Vocabulary
     cache_limit_bytes : int
         Bytes that remembered grammars may hold together, their rows included.
+    step_budget : int
+        Item steps of one call, after which it raises `BudgetError`.
 
     Notes
     -----
     Any number of threads may compile with it; the same grammar is compiled once.
     """
 
-    def __init__(self, vocabulary: Vocabulary, cache_limit_bytes: int = _DEFAULT_LIMIT) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        cache_limit_bytes: int = _DEFAULT_LIMIT,
+        step_budget: int = STEP_BUDGET,
+    ) -> None:
         self.vocabulary = vocabulary
         self.cache_limit_bytes = cache_limit_bytes
+        self.step_budget = step_budget
         self._lock = threading.Lock()
         self._compiled: OrderedDict[str, CompiledGrammar] = OrderedDict()
 
@@ -222,7 +241,9 @@ class GrammarCompiler:
             if found is not None:
                 self._compiled.move_to_end(grammar.digest)
                 return found
-        compiled = CompiledGrammar(grammar, self.vocabulary, self.cache_limit_bytes)
+        compiled = CompiledGrammar(
+            grammar, self.vocabulary, self.cache_limit_bytes, self.step_budget
+        )
         with self._lock:
             compiled = self._compiled.setdefault(grammar.digest, compiled)
             self._compiled.move_to_end(grammar.digest)

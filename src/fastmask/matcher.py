@@ -158,7 +158,10 @@ class GrammarMatcher:
         if bitmask is not self._bitmask:
             self._bitmask_rows = bitmask_rows(bitmask, writable=True)
             self._bitmask = bitmask
-        status = fill_bitmask(self._words, self._arena.rows.words, self._bitmask_rows, index)
+        rows = self._arena.rows  # held, so that no row goes under the kernel
+        if index.__class__ is not int:
+            index = operator.index(index)
+        status = fill_bitmask(self._words, rows.words, self._bitmask_rows, index)
         if status >= 0:
             return bool(status)
         return self._fill(self._bitmask_rows, index)
@@ -261,9 +264,14 @@ class GrammarMatcher:
             False, and nothing has changed, if the token is refused: not allowed here, out of range,
             special, padding, or after the end.
         """
-        status = accept_token(self._words, token_id)
+        if token_id.__class__ is not int:
+            token_id = operator.index(token_id)
+        try:
+            status = accept_token(self._words, token_id)
+        except OverflowError:
+            return False
         if status == layout.NEED_LOCK:
-            return self._accept_slowly(operator.index(token_id))
+            return self._accept_slowly(token_id)
         if status and self._terminate_early:
             self._terminate_if_completed()
         return bool(status)
@@ -271,16 +279,11 @@ class GrammarMatcher:
     def _accept_slowly(self, token_id: int) -> bool:
         if self._words[layout.M_TERMINATED]:
             return False
-        if token_id in self._stops:
-            if not self.is_completed():
-                return False
-            self._push(int(self._words[layout.M_CONFIGURATION]), token_id)
-            self._words[layout.M_TERMINATED] = 1
-            return True
         tables = self.compiled.tables
         kind = int(tables.token_kind[token_id])
+        is_stop = token_id in self._stops
         configuration = 0
-        if tables.vocabulary.is_text[token_id]:
+        if tables.vocabulary.is_text[token_id] and not is_stop:
             start, end = tables.token_span(token_id)
             configuration = self._read(tables.token_bytes[start:end])
         if kind >= 0:
@@ -290,6 +293,10 @@ class GrammarMatcher:
                 lives, result = self._arena.advance(self._words, before, column=kind)
                 if lives:
                     configuration = self._arena.union(configuration, result)
+        if configuration == 0 and is_stop and self.is_completed():
+            self._push(int(self._words[layout.M_CONFIGURATION]), token_id)
+            self._words[layout.M_TERMINATED] = 1
+            return True
         return self._go_to(configuration, token_id)
 
     def _read(self, data: U8) -> int:

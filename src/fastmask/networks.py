@@ -92,7 +92,7 @@ class Networks:
         self.root = self._index[grammar.root]
         automata = [self._automaton(self._rules[name]) for name in self.names]
         if absent:
-            automata = _without_bytes(automata, absent)
+            automata = _without_bytes(automata, len(self.names), absent)
             if automata[self.root].is_empty:
                 shown = ", ".join(f"0x{b:02x}" for b in absent[:8])
                 raise UnsatisfiableGrammarError(
@@ -304,31 +304,59 @@ def _call_columns(automaton: Dfa, rules: Iterable[int]) -> list[tuple[int, int]]
     return [(first + rule, rule) for rule in rules if first + rule < width]
 
 
-def _without_bytes(automata: list[Dfa], absent: bytes) -> list[Dfa]:
-    """The automata without moves on ``absent`` bytes, nor calls of rules that cannot be finished."""
+def _without_bytes(automata: list[Dfa], n_rules: int, absent: bytes) -> list[Dfa]:
+    """The automata without moves on ``absent`` bytes, and without what needs one to be finished."""
     gone = np.frombuffer(absent, np.uint8)
-    changed = [bool(a.table[:, a.classes[gone]].any()) for a in automata]
-    if not any(changed):
+    if not any(a.table[:, a.classes[gone]].any() for a in automata):
         return automata
-    result = list(automata)
-    for i, automaton in enumerate(automata):
-        if changed[i]:
-            classes = automaton.classes.copy()
-            table = np.insert(automaton.table, automaton.n_classes, 0, axis=1)
-            classes[gone] = automaton.n_classes
-            result[i] = Dfa(classes, table, automaton.start, automaton.labels)
-    while True:
-        dead = {i for i, automaton in enumerate(result) if automaton.is_empty}
-        again = False
-        for i, automaton in enumerate(result):
-            columns = [c for c, _ in _call_columns(automaton, dead) if automaton.table[:, c].any()]
-            if columns:
-                table = automaton.table.copy()
-                table[:, columns] = 0
-                result[i] = Dfa(automaton.classes, table, automaton.start, automaton.labels)
-                again = True
-        if not again:
-            return result
+    edges = [_edges(a) for a in automata]
+    edges = [e[~np.isin(e[:, 1], gone)] for e in map(_single_bytes, edges)]
+    productive: set[int] = set()
+    before = -1
+    while before != len(productive):
+        before = len(productive)
+        for i, automaton in enumerate(automata):
+            if i not in productive and _finishes(automaton, edges[i], n_rules, productive):
+                productive.add(i)
+    result = []
+    for automaton, own in zip(automata, edges, strict=True):
+        nfa = Nfa()
+        nfa.add_states(automaton.n_states - 1)
+        nfa.n_symbols = automaton.n_symbols
+        nfa.extend(own[_usable(own, n_rules, productive)])
+        nfa.epsilon(0, automaton.start)
+        for state in np.flatnonzero(automaton.labels).tolist():
+            nfa.accept(state)
+        result.append(nfa.determinise())
+    return result
+
+
+def _single_bytes(edges: Any) -> Any:
+    """Edges with every range of bytes taken apart."""
+    widths = edges[:, 2] - edges[:, 1] + 1
+    single = np.repeat(edges, widths, axis=0)
+    starts = np.repeat(np.cumsum(widths) - widths, widths)
+    single[:, 1] += np.arange(len(single), dtype=np.int32) - starts.astype(np.int32)
+    single[:, 2] = single[:, 1]
+    return single
+
+
+def _usable(edges: Any, n_rules: int, productive: set[int]) -> Any:
+    """Which edges are no calls of rules that cannot be finished."""
+    called = edges[:, 1] - FIRST_SYMBOL
+    return (called < 0) | (called >= n_rules) | np.isin(called, sorted(productive))
+
+
+def _finishes(automaton: Dfa, edges: Any, n_rules: int, productive: set[int]) -> bool:
+    """Whether an accepting state can be reached over edges that can be finished."""
+    usable = edges[_usable(edges, n_rules, productive)]
+    reached = np.zeros(automaton.n_states, np.bool_)
+    reached[automaton.start] = True
+    count = 0
+    while count != (now := int(reached.sum())):
+        count = now
+        reached[usable[reached[usable[:, 0]], 3]] = True
+    return bool(automaton.labels[reached].any())
 
 
 def _nullable(automata: list[Dfa]) -> set[int]:

@@ -91,6 +91,8 @@ class Tables:
     ----------
     grammar : Grammar
     vocabulary : Vocabulary
+    step_budget : int
+        Item steps of one call, before it gives up.
 
     Attributes
     ----------
@@ -115,10 +117,12 @@ class Tables:
         The vocabulary lacks bytes that every text needs.
     """
 
-    def __init__(self, grammar: Grammar, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, grammar: Grammar, vocabulary: Vocabulary, step_budget: int = STEP_BUDGET
+    ) -> None:
         self.vocabulary = vocabulary
         self.words = (vocabulary.size + 31) // 32
-        self.step_budget = STEP_BUDGET
+        self.step_budget = step_budget
         self.frames: list[Frame | None] = [None]
         self._columns: list[I32] = []
         self._classes_of: dict[Tokens, list[int]] = {}
@@ -453,7 +457,6 @@ class Tables:
             for number, tokens in enumerate(self._columns):
                 self.token_kind[tokens] = self.first_token_column + number
                 column_offsets[number + 1] = column_offsets[number] + len(tokens)
-            self.token_kind[list(vocabulary.eos_token_ids)] = layout.STOP
         self.token_bytes: U8 = arrays.token_bytes
         record = AddressRecord(layout.T_SIZE)
         for slot, array in (

@@ -163,9 +163,9 @@ def _trimmed(expression: Expression, productive: set[int]) -> Expression:
     """The expression without operands that match nothing; the same object where there are none."""
 
     def change(node: Expression) -> Expression | None:
-        if isinstance(node, Repeat) and id(node.item) not in productive:
-            return EMPTY
-        return None if id(node) in productive else NOTHING
+        if id(node) not in productive:
+            return NOTHING
+        return EMPTY if isinstance(node, Repeat) and id(node.item) not in productive else None
 
     return rewritten(expression, change)
 

@@ -209,6 +209,7 @@ def advance(matcher, rows, configuration, data, length, column):
     source = np.int64(0)
     count = load_threads(cells, threads, arena, configuration, half)
     steps = length
+    budget = np.int64(tables[T_STEP_BUDGET]) + 16 * length
     if column >= 0:
         steps = 1
     for i in range(steps):
@@ -219,7 +220,7 @@ def advance(matcher, rows, configuration, data, length, column):
         count = np.int64(
             general_step(
                 actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
-                arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, symbol, 0, target,
+                arena, rows, budget, source, count, KEEP, symbol, 0, target,
             )
         )  # fmt: skip
         if count < 0:
