@@ -248,6 +248,23 @@ def test_atomic_tokens():
     assert grammar.tokens_used == {"<think>", 1, 2, 3, 7, "end"}
 
 
+def test_ignored_text_may_stand_around_atomic_tokens():
+    grammar = Grammar.from_lark('start: <t> "a" <t>\n%ignore " "\n%ignore /#[^\\n]*/')
+    vocabulary = [b"a", b" ", b"#", b"\n", b"<t>"]
+    judge = Judge(grammar)
+
+    def may_follow(*ids: int) -> set[int]:
+        state = judge.start()
+        for token_id in ids:
+            state = judge.accept_token(state, token_id, vocabulary, special_ids=[4])
+        return judge.mask(state, vocabulary, special_ids=[4])
+
+    assert may_follow() == {1, 2, 4}
+    assert may_follow(1, 2, 0) == {0, 1, 2, 4}
+    assert may_follow(4, 1) == {0, 1}
+    assert may_follow(4, 0, 2, 0, 4, 1) == {1, 2}
+
+
 def test_any_start():
     text = 'first: "a"\nsecond: "b" first'
     judge = Judge(Grammar.from_lark(text, start="second"))

@@ -18,6 +18,7 @@ from .ir import (
     Expression,
     Literal,
     Reference,
+    Tokens,
     alternatives,
     postorder,
     rewritten,
@@ -153,14 +154,18 @@ def _with_terminals(
         else:
             rules[name] = expression
 
+    end = EMPTY if around is None else _leaf(around.end)
+
     def change(node: Expression) -> Expression | None:
+        if isinstance(node, Tokens):  # no text goes on across it, as at the end
+            return sequence([end, node, after])
         return in_line.get(node.name) if isinstance(node, Reference) else None
 
     rules.update((name, rewritten(body, change)) for name, body in bodies.items())
     if around is None:
         return rules, start
     root = _unused("text", rules)
-    rules[root] = sequence([after, Reference(start), _leaf(around.end)])
+    rules[root] = sequence([after, Reference(start), end])
     return rules, root
 
 
