@@ -20,9 +20,11 @@ from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes
 from .kernels.cells import intern_state, join_configurations, rehash_cells
+from .kernels.lengths import adopt_root, asking_node, bounded_node, count_characters
 from .kernels.naive import naive_row
 from .kernels.patch import patch_root
 from .kernels.rows import find_child, grow_tree, join_rows, link_node, locate_thread
+from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
 __all__ = ["Arena", "Rows"]
@@ -44,7 +46,18 @@ class Rows:
         Tree nodes that can be held.
     """
 
-    __slots__ = ("blocks", "free", "n_rows", "record", "row_bytes", "sizes", "views", "words")
+    __slots__ = (
+        "adopted",
+        "blocks",
+        "counting",
+        "free",
+        "n_rows",
+        "record",
+        "row_bytes",
+        "sizes",
+        "views",
+        "words",
+    )
 
     def __init__(self, tables: Tables, n_cells: int, n_nodes: int) -> None:
         self.sizes = (n_cells, n_nodes)
@@ -53,6 +66,8 @@ class Rows:
         self.free = 0  # rows left in the last block
         self.n_rows = 0
         self.views: dict[int, I32] = {}  # rows handed out, by leaf
+        self.adopted: list[I32] = []  # rows of other grammars, numbered -1, -2, ...
+        self.counting: dict[int, int] = {}  # the state of each node that asks what is left
         self.record = AddressRecord(layout.R_SIZE)
         self.words = self.record.words
         self.record.bind(layout.R_ROW_OF, np.zeros(n_cells, np.int32))
@@ -77,6 +92,7 @@ class Rows:
             node, outcome = (key >> 32) - 1, key & 0xFFFFFFFF
             link_node(rows.words, node, outcome, child)
         rows.blocks, rows.free, rows.n_rows = self.blocks, self.free, self.n_rows
+        rows.adopted, rows.counting = self.adopted, self.counting
         return rows
 
     def next_row(self) -> int:
@@ -101,14 +117,29 @@ class Rows:
         if leaf in self.views:
             return self.views[leaf]
         number = int(self.record.bound(layout.R_NODES)[layout.NODE * leaf + layout.NODE_ROW])
+        if number < 0:
+            self.views[leaf] = self.adopted[-1 - number]
+            return self.views[leaf]
+        row = self.row_of_node(leaf)
+        row.flags.writeable = False
+        self.views[leaf] = row
+        return row
+
+    def node_events(self, node: int) -> tuple[int, int]:
+        """The first event of a tree node, and how many there are."""
+        at = layout.NODE * node
+        nodes = self.record.bound(layout.R_NODES)
+        return int(nodes[at + layout.NODE_FIRST_EVENT]), int(nodes[at + layout.NODE_EVENTS])
+
+    def row_of_node(self, node: int) -> I32:
+        """The row of a tree node as it is being made, int32[words]."""
+        number = int(self.record.bound(layout.R_NODES)[layout.NODE * node + layout.NODE_ROW])
         for block in self.blocks:
             if number < len(block):
-                row = block[number]
-                row.flags.writeable = False
-                self.views[leaf] = row
+                row: I32 = block[number]
                 return row
             number -= len(block)
-        raise AssertionError("a leaf's row lies in a block")
+        raise AssertionError("a node's row lies in a block")
 
     def flags(self, leaf: int) -> int:
         """COMPLETE, FULL and VACANT of a leaf's row."""
@@ -140,10 +171,11 @@ class Arena:
         Rows after which all are dropped and made anew (at least 64).
     """
 
-    __slots__ = ("clears", "lock", "record", "root", "row_limit", "rows", "tables")
+    __slots__ = ("_shared", "clears", "lock", "record", "root", "row_limit", "rows", "tables")
 
     def __init__(self, tables: Tables, row_limit: int) -> None:
         self.tables = tables
+        self._shared = shared_rows(tables.vocabulary)
         self.row_limit = max(64, row_limit)
         self.lock = threading.Lock()
         self.clears = 0
@@ -159,7 +191,7 @@ class Arena:
             (layout.A_PENDING, 4 * 32),
             (layout.A_PREFIX, 64),
             (layout.A_STATE, 2 * (tables.longest + 2)),
-            (layout.A_FRAME, tables.longest + 2),
+            (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
         ):
             self.record.bind(slot, np.zeros(size, np.int32))
@@ -390,31 +422,127 @@ class Arena:
         rows = self.rows
         words = rows.words
         before = int(words[layout.R_N_NODES]), int(words[layout.R_N_EVENTS])
-        source, asked = node, outcome
-        if node < 0 and outcome in self.tables.models:
-            source = self._patch(outcome)
-            asked = 0
-            if source == _AGAIN:
-                return
-        status = source
-        if source >= 0 or asked == outcome:
-            status = grow_tree(
-                self.tables.record.words,
-                self.record.words,
-                words,
-                source,
-                asked,
-                rows.n_rows,
-                rows.next_row(),
-            )
-        if status < 0:
-            words[layout.R_N_NODES], words[layout.R_N_EVENTS] = before
-            self._resolve(status)
+        key = outcome if node >= 0 else outcome >> self.tables.shift
+        if node < 0:
+            child = self._root(outcome)
+        elif node in rows.counting:
+            child = self._bounded(rows.counting[node], outcome)
+        else:
+            child = self._walk(node, outcome)
+        if child == _AGAIN:
             return
-        if status or asked != outcome:
+        if child < 0:
+            words[layout.R_N_NODES], words[layout.R_N_EVENTS] = before
+            self._resolve(child)
+            return
+        link_node(words, node, key, child)
+
+    def _walk(self, node: int, outcome: int) -> int:
+        """Walk the root of a state (node < 0) or a child; the new node or a status."""
+        rows = self.rows
+        status = grow_tree(
+            self.tables.record.words,
+            self.record.words,
+            rows.words,
+            node,
+            outcome,
+            rows.n_rows,
+            rows.next_row(),
+        )
+        if status > 0:
             rows.take()
-        child = int(words[layout.R_N_NODES]) - 1
-        link_node(words, node, outcome if node >= 0 else outcome >> self.tables.shift, child)
+        return int(rows.words[layout.R_N_NODES]) - 1 if status >= 0 else int(status)
+
+    def _root(self, state: int) -> int:
+        """Make the root of a state, the cheapest way; its node or a status."""
+        tables, rows = self.tables, self.rows
+        if state in tables.models:
+            copy = self._patch(state)
+            if copy < 0:
+                return copy
+            node = self._walk(copy, 0)
+            if node >= 0:
+                rows.take()
+            return node
+        if state in tables.counted:
+            code = tables.counted[state][1]
+            node = int(asking_node(self.record.words, rows.words, layout.LEFT, code))
+            if node >= 0:
+                rows.counting[node] = state
+            return node
+        name = tables.shared.get(state)
+        if name is None:
+            return self._walk(-1, state)
+        known = self._shared.root(name)
+        if known is None:
+            node = self._walk(-1, state)
+            if node >= 0:
+                self._share(name, node)
+            return node
+        row, places = known
+        end = -tables.end_column - 1
+        node = int(
+            adopt_root(
+                self.record.words,
+                rows.words,
+                np.where(places < 0, end, places).astype(np.int32),
+                -1 - len(rows.adopted),
+                row.__array_interface__["data"][0],
+            )
+        )
+        if node >= 0:
+            rows.adopted.append(row)
+        return node
+
+    def _share(self, name: tuple[str, int], node: int) -> None:
+        """Keep a root for other grammars, if it asks for nothing but what lies below its frame."""
+        first, count = self.rows.node_events(node)
+        events = self.rows.record.bound(layout.R_EVENTS).reshape(-1, layout.EVENT)
+        own = events[first : first + count]
+        end = -self.tables.end_column - 1
+        places = own[:, 0]
+        if (own[:, 1:] == (layout.POP, 1, 0, 0)).all() and ((places >= 0) | (places == end)).all():
+            row = self.rows.row_of_node(node).copy()
+            row.flags.writeable = False
+            self._shared.keep(name, row, np.where(places < 0, -1, places).astype(np.int32))
+
+    def _bounded(self, state: int, outcome: int) -> int:
+        """The child of a counting state for what is left; its node or a status."""
+        tables, rows = self.tables, self.rows
+        body = tables.counted[state][0]
+        root = int(rows.record.bound(layout.R_ROOT)[body >> tables.shift]) - 1
+        if root < 0:
+            self._grow(-1, body)
+            return _AGAIN
+        left, least = outcome & 0xFFFF, outcome >> 16
+        if left >= tables.longest and least == 0:
+            return root
+        name = tables.shared[body]
+        if name not in self._shared.counts:
+            between, end = tables.bodies[body]
+            counts = CharacterCounts(
+                np.zeros(tables.vocabulary.size, np.int16),
+                np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
+            )
+            count_characters(
+                tables.record.words, self.record.words, body, between, end, *counts
+            )
+            self._shared.counts[name] = counts
+        node = bounded_node(
+            tables.record.words,
+            self.record.words,
+            rows.words,
+            root,
+            left,
+            least,
+            self._shared.length_row(name, left, least, tables.words),
+            self._shared.counts[name].places,
+            rows.n_rows,
+            rows.next_row(),
+        )
+        if node >= 0:
+            rows.take()
+        return int(node)
 
     def _patch(self, state: int) -> int:
         """Enter the copy of its model that a state's root is walked from; a node or a status."""

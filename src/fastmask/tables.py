@@ -131,6 +131,12 @@ class Tables:
         self._n_symbols = 0
         self._text_symbols: dict[bytes, int] = {}
         self.texts: dict[int, bytes] = {}
+        #: States of automata that other grammars have too: the automaton's name and its state.
+        self.shared: dict[int, tuple[str, int]] = {}
+        #: Strings: the states between two characters and behind the closing quote, by state.
+        self.bodies: dict[int, tuple[int, int]] = {}
+        #: States that count: the state without a count, and the program that counts.
+        self.counted: dict[int, tuple[int, int]] = {}
         #: States that let through what a body called from their frame does, but for a few tokens.
         self.models: dict[int, tuple[int, int]] = {}
         self._n_moves = 0
@@ -202,11 +208,14 @@ class Tables:
             starts.append(self.new_states(1))
             schema.source.build(self, starts[-1])
         for i, automaton in enumerate(automata):
+            n_choices = self._n_alts
             block = self._actions(
                 automaton, calls[i], moves[i], first, follow[i], starts, ranks, bases[i]
             )
             last = bases[i] + automaton.n_states
             self.actions[bases[i] + 1 : last, : self.n_columns] = block[1:]
+            if not calls[i] and self._n_alts == n_choices and i != entry and not self._columns:
+                self.share(automaton, bases[i] + 1)
         self.start_state = (bases[entry] + automata[entry].start) << self.shift
         self.final_state = _FINAL << self.shift
 
@@ -299,6 +308,12 @@ class Tables:
         if self.is_open:
             raise BudgetError("automaton programs", _OPEN_PROGRAMS, "the schema is too large")
         return grown(array, 2 * array.size)
+
+    def share(self, automaton: Dfa, first: int) -> None:
+        """Say that states from the index ``first`` on are an automaton's, which others may have."""
+        name = automaton.digest()
+        for state in range(1, automaton.n_states):
+            self.shared[(first + state - 1) << self.shift] = (name, state)
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
@@ -488,6 +503,7 @@ class Tables:
         words[layout.T_TRIE_NODES] = trie.n_nodes
         words[layout.T_MANY] = _MANY << self.shift
         words[layout.T_STEP_BUDGET] = self.step_budget
+        words[layout.T_LONGEST] = self.longest
         self.record = record
 
     def token_span(self, token_id: int) -> tuple[int, int]:

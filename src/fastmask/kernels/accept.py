@@ -25,7 +25,9 @@ from .layout import (
     CELL_PARENT,
     CELL_REGISTER,
     CELL_STATE,
+    COUNT,
     DEAD,
+    ENOUGH,
     JUMP,
     KEEP,
     M_ARENA,
@@ -123,6 +125,17 @@ def accept_one(matcher, token):
                     state = np.int64(programs[at + 1])
                 elif kind == SET:
                     register = np.int64(programs[at + 1])
+                    action = np.int64(programs[at + 3])
+                    continue
+                elif kind == COUNT:
+                    if register >= programs[at + 1]:
+                        return REFUSED
+                    register += 1
+                    action = np.int64(programs[at + 3])
+                    continue
+                elif kind == ENOUGH:
+                    if register < programs[at + 1]:
+                        return REFUSED
                     action = np.int64(programs[at + 3])
                     continue
                 elif kind == STEP and programs[at + 2] == 0:

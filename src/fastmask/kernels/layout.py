@@ -32,6 +32,8 @@ CHOICE = 2  # a: offset into ALTS, b: count; every one of those actions at once
 STEP = 3  # a: symbol, b: 1 if the text just read decides; the register's move on it, by MOVES
 SET = 4  # a: register, then: action
 JUMP = 5  # a: state to go on from with the same byte
+COUNT = 6  # a: most, b: least, then: action; one more of what the register counts, dead past most
+ENOUGH = 7  # a: least, then: action; dead while the register is below
 KEEP = 1 << 40  # no action to resume with
 
 # Cells below FIRST_CELL are fixed. Readers take no lock, so one address has to tell all: the cell
@@ -58,6 +60,7 @@ EVENT = 5
 POP = 1  # needs the list at `depth`
 READ = 2  # needs the action of program `action` for the register at `depth`
 KNOW = 3  # (of tree nodes) needs the register at `depth` itself
+LEFT = 5  # (of tree nodes) needs how many more the counting register allows and asks for
 WALK = 4  # needs nothing but to be walked, from state `action`
 
 # Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the program
@@ -118,6 +121,7 @@ T_TRIE_NODES = 35  # nodes of the whole-vocabulary trie at the front of the pool
 T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
+T_LONGEST = 43  # bytes of the longest token
 T_MOVES = 41  # int64[2 * power of two]: (register + 1) << 32 | symbol, or 0; register << 32 | action
 T_SIZE = 48
 

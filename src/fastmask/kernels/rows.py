@@ -50,6 +50,7 @@ from .layout import (
     CELL_REGISTER,
     CELL_STATE,
     COMPLETE,
+    COUNT,
     DEAD,
     DEEPEST,
     DEPTHS,
@@ -60,6 +61,7 @@ from .layout import (
     KEEP,
     KNOW,
     LEAF,
+    LEFT,
     M_ARENA,
     M_CONFIGURATION,
     M_SIZE,
@@ -107,6 +109,7 @@ from .layout import (
     T_END_COLUMN,
     T_END_TOKENS,
     T_FIRST_TOKEN_COLUMN,
+    T_LONGEST,
     T_MANY,
     T_MOVES,
     T_PROGRAMS,
@@ -162,6 +165,12 @@ def list_at(cells, below, depth):
 
 
 @inner
+def room_left(most, least, longest):
+    """How many more may come and have to, as one number, as far as a token can tell."""
+    return min(most, longest) | (min(max(least, 0), longest) << 16)
+
+
+@inner
 def descend(cells, tables, rows, state, register, below):
     """Leaf of one thread, or -1 with the missing edge in the rows' record."""
     nodes = view_i64(rows, R_NODES)
@@ -190,7 +199,14 @@ def descend(cells, tables, rows, state, register, below):
             outcome = np.int64(register)
             if depth > 0:
                 outcome = np.int64(cells[list_at(cells, below, depth) * CELL + CELL_REGISTER])
-            if nodes[NODE * node + NODE_KIND] == READ:
+            if nodes[NODE * node + NODE_KIND] == LEFT:
+                at = 4 * (PROGRAM - nodes[NODE * node + NODE_ACTION])
+                outcome = room_left(
+                    np.int64(programs[at + 1]) - outcome,
+                    np.int64(programs[at + 2]) - outcome,
+                    np.int64(tables[T_LONGEST]),
+                )
+            elif nodes[NODE * node + NODE_KIND] == READ:
                 symbol = np.int64(programs[4 * (PROGRAM - nodes[NODE * node + NODE_ACTION]) + 1])
                 move = find_move(moves, outcome, symbol)
                 if move < 0:
@@ -514,6 +530,14 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     elif programs[4 * (PROGRAM - action)] == SET:
                         cell = 4 * (PROGRAM - action)
                         register = np.int64(programs[cell + 1])
+                        action = np.int64(programs[cell + 3])
+                        continue
+                    elif programs[4 * (PROGRAM - action)] == COUNT:
+                        cell = 4 * (PROGRAM - action)
+                        if register >= programs[cell + 1]:
+                            action = np.int64(DEAD)
+                            break
+                        register += 1
                         action = np.int64(programs[cell + 3])
                         continue
                     elif programs[4 * (PROGRAM - action)] == JUMP:

@@ -321,23 +321,23 @@ def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, sl
     row = sizes[2:18]
     other = sizes[18:34]
     code_unit = sizes[34:50]
-    matters = sizes[50:306]  # by column: whether a character of it has an escape
-    beyond_ascii = False
+    matters = sizes[50:306]  # by column: 1 if a character has a letter, 2 a number, 4 many bytes
     for byte in range(256):
-        raw = 0x20 <= byte < 0x7F and byte != 0x22 and byte != 0x2F and byte != 0x5C
-        if (byte < 0x80 and (every == 1 or not raw)) or byte >= 0xC2:
-            matters[classes[byte]] = 1
+        if byte in (0x22, 0x2F, 0x5C) or (0x08 <= byte <= 0x0D and byte != 0x0B):
+            matters[classes[byte]] |= 1
+        if byte < 0x80 and (every == 1 or byte < 0x20 or byte == 0x7F):
+            matters[classes[byte]] |= 2
+        if byte >= 0xC2:
+            matters[classes[byte]] |= 6
+    everything = 0
     for state in range(1, n_states):
-        escape[state] = 0
+        needed = 0
         for column in range(n_columns):
-            if matters[column] != 0 and table[state * n_columns + column] != 0:
-                escape[state] = 1
-                break
-        if escape[state] != 0 and not beyond_ascii:
-            for byte in range(0xC2, 0xF5):
-                if table[state * n_columns + int(classes[byte])] != 0:
-                    beyond_ascii = True
-    if beyond_ascii:
+            if table[state * n_columns + column] != 0:
+                needed |= int(matters[column])
+        escape[state] = needed
+        everything |= needed
+    if everything & 4:
         _want(classes, table, n_states, n_columns, kept)
         _last_digits(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first)
         _middle_digits(classes, table, n_states, n_columns, kept, nodes, sizes, slots, first)
@@ -346,17 +346,20 @@ def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, sl
         if escape[state] == 0:
             continue
         begin = state * n_columns
-        code_unit[0] = _zero_digit(
-            classes, table, begin, every == 1, kept, nodes, sizes, slots, first, row, other
-        )
-        for digit in range(1, 16):
-            if digit != 13:
-                lead = int(table[begin + int(classes[0xE0 | digit])])
-                code_unit[digit] = kept[lead * STATE_WIDTH + THREE]
-        code_unit[13] = _surrogates(
-            classes, table, begin, kept, nodes, sizes, slots, first, row, other
-        )
-        unit = _from_row(code_unit, nodes, sizes, slots, first)
+        unit = 0
+        if escape[state] & 2:
+            code_unit[:] = 0
+            code_unit[0] = _zero_digit(
+                classes, table, begin, every == 1, kept, nodes, sizes, slots, first, row, other
+            )
+            if escape[state] & 4:
+                for digit in range(1, 16):
+                    lead = int(table[begin + int(classes[0xE0 | digit])])
+                    code_unit[digit] = kept[lead * STATE_WIDTH + THREE]
+                code_unit[13] = _surrogates(
+                    classes, table, begin, kept, nodes, sizes, slots, first, row, other
+                )
+            unit = _from_row(code_unit, nodes, sizes, slots, first)
         at = _begin(nodes, sizes, LETTER)
         for letter in range(8):
             nodes[at + letter] = table[begin + int(classes[_meaning(letter)])]
@@ -367,22 +370,12 @@ def escapes(classes, table, n_states, n_columns, every, first, escape, nodes, sl
 
 @kernel(
     "int64(uint8[::1], int32[::1], int64, int64, int32[::1], int32[::1], int32[::1], int64, int64,"
-    " uint8[::1], int64, int32[::1])"
+    " uint8[::1], int64, int32[::1], int32[::1])"
 )
 def write_texts(
-    classes,
-    table,
-    n_states,
-    n_columns,
-    closing,
-    escape,
-    nodes,
-    first,
-    n_nodes,
-    bytes_of,
-    n_out,
-    out,
-):
+    classes, table, n_states, n_columns, closing, escape, nodes, first, n_nodes, bytes_of, n_out,
+    work, out,
+):  # fmt: skip
     """Write the transition table of the texts.
 
     Parameters
@@ -399,6 +392,8 @@ def write_texts(
         State number of the first node; how many nodes, and columns of the result.
     bytes_of : uint8[n_out]
         One byte of each column.
+    work : int32[768]
+        Scratch.
     out : int32[(first + n_nodes) * n_out]
         Out: moves of the states, of those behind a closing quote (none), and of the nodes; all 0
         before.
@@ -408,43 +403,52 @@ def write_texts(
     int
         0.
     """
+    from_column = work[:256]  # -1: no raw character, -2: quote, -3: backslash
+    digit_of = work[256:512]
+    letter_of = work[512:768]
     for column in range(n_out):
         byte = int(bytes_of[column])
-        raw = byte >= 0x20 and byte != 0x22 and byte != 0x5C
-        from_column = int(classes[byte])
-        if raw:
-            for state in range(1, n_states):
-                out[state * n_out + column] = table[state * n_columns + from_column]
-        elif byte == 0x22:
-            for state in range(1, n_states):
-                out[state * n_out + column] = closing[state]
+        from_column[column] = classes[byte] if byte >= 0x20 else -1
+        if byte == 0x22:
+            from_column[column] = -2
         elif byte == 0x5C:
-            for state in range(1, n_states):
-                out[state * n_out + column] = escape[state]
-        digit = -1
+            from_column[column] = -3
+        digit_of[column] = -1
         if 0x30 <= byte <= 0x39:
-            digit = byte - 0x30
+            digit_of[column] = byte - 0x30
         elif 0x41 <= byte <= 0x46:
-            digit = byte - 0x37
+            digit_of[column] = byte - 0x37
         elif 0x61 <= byte <= 0x66:
-            digit = byte - 0x57
-        letter = -1
-        for i in range(9):
-            if byte == _letter(i):
-                letter = i
-        if digit < 0 and letter < 0:
-            continue
-        for node in range(n_nodes):
-            begin = node * NODE_WIDTH
-            kind = int(nodes[begin])
-            target = 0
-            if kind == HEX and digit >= 0:
-                target = int(nodes[begin + 1 + digit])
-            elif kind == LETTER and letter >= 0:
-                target = int(nodes[begin + 1 + letter])
-            elif (kind == BACKSLASH and byte == 0x5C) or (kind == LETTER_U and byte == 0x75):
-                target = int(nodes[begin + 1])
-            out[(first + node) * n_out + column] = target
+            digit_of[column] = byte - 0x57
+        letter_of[column] = -1
+        for letter in range(9):
+            if byte == _letter(letter):
+                letter_of[column] = letter
+    for state in range(1, n_states):
+        begin = state * n_columns
+        at = state * n_out
+        for column in range(n_out):
+            source = int(from_column[column])
+            if source >= 0:
+                out[at + column] = table[begin + source]
+            elif source == -2:
+                out[at + column] = closing[state]
+            elif source == -3:
+                out[at + column] = escape[state]
+    for node in range(n_nodes):
+        begin = node * NODE_WIDTH + 1
+        at = (first + node) * n_out
+        kind = int(nodes[begin - 1])
+        for column in range(n_out):
+            wanted = -1
+            if kind == HEX:
+                wanted = int(digit_of[column])
+            elif kind == LETTER:
+                wanted = int(letter_of[column])
+            elif bytes_of[column] == (0x5C if kind == BACKSLASH else 0x75):
+                wanted = 0
+            if wanted >= 0:
+                out[at + column] = nodes[begin + wanted]
     return 0
 
 
@@ -458,20 +462,32 @@ def _row_code(table, begin, n_columns):
 
 
 @inner
-def _has_twin(table, n_columns, n_states, first, n_nodes, slots):
+def _has_twin(table, n_columns, n_states, first, n_nodes, slots, read):
     """Whether a state below ``n_states`` has the row of a node."""
+    for column in range(n_columns):
+        read[column] = 0
     mask = slots.shape[0] - 1
     for node in range(first, first + n_nodes):
+        for column in range(n_columns):
+            read[column] |= table[node * n_columns + column]
         slot = _row_code(table, node * n_columns, n_columns) & mask
         while slots[slot] != 0:
             slot = (slot + 1) & mask
         slots[slot] = node
     for state in range(1, n_states):
-        slot = _row_code(table, state * n_columns, n_columns) & mask
+        begin = state * n_columns
+        differs = False
+        for column in range(n_columns):
+            if table[begin + column] != 0 and read[column] == 0:
+                differs = True
+                break
+        if differs:
+            continue
+        slot = _row_code(table, begin, n_columns) & mask
         while slots[slot] != 0:
             same = True
             for column in range(n_columns):
-                if table[state * n_columns + column] != table[slots[slot] * n_columns + column]:
+                if table[begin + column] != table[slots[slot] * n_columns + column]:
                     same = False
                     break
             if same:
@@ -499,7 +515,7 @@ def arrange(
     classes : uint8[256]
         In and out: byte class of each byte.
     out_table, out_labels
-        Out: as ``table`` and ``labels``.
+        Out: as ``table`` and ``labels``, with room for one state more.
     slots : int32[a power of two > 2 * n_nodes]
         Scratch, all 0.
     work : int32[2 * (first + n_nodes) + 3 * 256]
@@ -510,16 +526,17 @@ def arrange(
     Returns
     -------
     int
-        0, or ``NOT_MINIMAL``: a state and a node have the same moves.
+        0, or ``NOT_MINIMAL``: a state and a node have the same moves (or, by the rarest chance, two
+        different columns the same code).
     """
-    if _has_twin(table, n_columns, n_states, first, n_nodes, slots):
-        return NOT_MINIMAL
     total = first + n_nodes
     number = work[:total]
     order = work[total : 2 * total]
     column_code = work[2 * total : 2 * total + 256]
     column_of = work[2 * total + 256 : 2 * total + 512]
     merged = work[2 * total + 512 : 2 * total + 768]
+    if _has_twin(table, n_columns, n_states, first, n_nodes, slots, column_code):
+        return NOT_MINIMAL
     number[:] = 0
     column_code[:] = 0
     number[start] = 1
@@ -530,8 +547,7 @@ def arrange(
         begin = int(order[i]) * n_columns
         for column in range(n_columns):
             target = int(table[begin + column])
-            code = (int(column_code[column]) * 31 + target) & 0x3FFFFFFF
-            column_code[column] = code
+            column_code[column] = (int(column_code[column]) * 31 + target) & 0x3FFFFFFF
             if target != 0 and number[target] == 0:
                 order[n_order] = target
                 n_order += 1
@@ -539,21 +555,11 @@ def arrange(
         i += 1
     n_merged = 0
     for column in range(n_columns):
-        merged[column] = -1
+        merged[column] = n_merged
         for j in range(n_merged):
-            other = int(column_of[j])
-            if column_code[other] == column_code[column]:
-                same = True
-                for i in range(n_order):
-                    begin = int(order[i]) * n_columns
-                    if table[begin + column] != table[begin + other]:
-                        same = False
-                        break
-                if same:
-                    merged[column] = j
-                    break
-        if merged[column] < 0:
-            merged[column] = n_merged
+            if column_code[column_of[j]] == column_code[column]:
+                merged[column] = j
+        if merged[column] == n_merged:
             column_of[n_merged] = column
             n_merged += 1
     for byte in range(256):
@@ -563,9 +569,15 @@ def arrange(
     for i in range(n_order):
         state = int(order[i])
         out_labels[i + 1] = labels[state]
-        for j in range(n_merged):
-            target = int(table[state * n_columns + int(column_of[j])])
-            out_table[(i + 1) * n_merged + j] = number[target]
+        begin = state * n_columns
+        at = (i + 1) * n_merged
+        for column in range(n_columns):
+            target = int(table[begin + column])
+            j = int(merged[column])
+            if column == column_of[j]:
+                out_table[at + j] = number[target]
+            elif out_table[at + j] != number[target]:
+                return NOT_MINIMAL
     sizes[0] = n_order + 1
     sizes[1] = n_merged
     return 0

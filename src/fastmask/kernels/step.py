@@ -29,8 +29,10 @@ from .layout import (
     CELL_REGISTER,
     CELL_STATE,
     CHOICE,
+    COUNT,
     DEAD,
     DEPTHS,
+    ENOUGH,
     EVENT,
     EXPAND,
     JUMP,
@@ -250,6 +252,16 @@ def general_step(
                     n_work = add_work(
                         work, arena, n_work, programs[at + 3], programs[at + 1], below, 0
                     )
+                elif kind == COUNT:
+                    if register < programs[at + 1]:
+                        n_work = add_work(
+                            work, arena, n_work, programs[at + 3], register + 1, below, 0
+                        )
+                elif kind == ENOUGH:
+                    if register >= programs[at + 1]:
+                        n_work = add_work(
+                            work, arena, n_work, programs[at + 3], register, below, 0
+                        )
                 elif kind == STEP and register < 0:
                     depth = (-1 - register) & (DEPTHS - 1)
                     emit(events, rows, arena, place, READ, depth, action, register)

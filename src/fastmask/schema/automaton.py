@@ -32,6 +32,7 @@ __all__ = ["SchemaAutomaton"]
 _VALUE_BYTES = b'"-0123456789[{tfn'
 _MOST_INDENT = 40
 _MOST_SPACE = 64
+_NO_LIMIT = (1 << 31) - 1
 CALL_RANK = (1 << 24) + 1
 
 
@@ -163,7 +164,9 @@ class SchemaAutomaton:
         return spelling.number_language(conjunction, self.policy, self.formulas.spellings)
 
     def _string(self, conjunctions: list[Any]) -> int:
-        """The state behind the opening quote of strings."""
+        """The action on the opening quote of strings."""
+        if len(conjunctions) == 1 and spelling.needs_counter(conjunctions[0]):
+            return self._counted(conjunctions[0].shortest, conjunctions[0].longest)
         languages = [
             spelling.string_language(c, self.formulas, self.policy) for c in conjunctions
         ]
@@ -201,9 +204,46 @@ class SchemaAutomaton:
         for state in np.flatnonzero((dfa.labels != 0) & ~pure).tolist():
             row = block[state - 1]
             np.copyto(row, ending, where=row == 0)
+        if end == self.end:
+            tables.share(dfa, base)
         first = int(ids[dfa.start])
         self._embedded[key] = first  # type: ignore[index]
         return first
+
+    def _counted(self, least: int, most: int | None) -> int:
+        """The action on the opening quote of strings of so many characters: a body that counts."""
+        tables = self.tables
+        limit = _NO_LIMIT if most is None else most
+        key = ("counted", least, limit)
+        action = self._rules.get(key)
+        if action is not None:
+            return int(action)
+        dfa = spelling.any_key(self.policy)
+        body = self.key_body()
+        first = (body >> tables.shift) - (dfa.start - 1)
+        n = dfa.n_states - 1
+        copy = tables.new_states(n) >> tables.shift
+        block = tables.actions[first : first + n].copy()
+        inside = (block >= first << tables.shift) & (block < (first + n) << tables.shift)
+        block[inside] += (copy - first) << tables.shift
+        between = body >> tables.shift
+        row = block[between - first]
+        enough = tables.program(layout.ENOUGH, least, 0, self.end) if least else self.end
+        for byte in np.flatnonzero(row).tolist():
+            if row[byte] == self.end:
+                row[byte] = enough
+            else:
+                row[byte] = tables.program(layout.COUNT, limit, least, int(row[byte]))
+        tables.actions[copy : copy + n] = block
+        # Any counting program tells the bounds.
+        code = tables.program(layout.COUNT, limit, least, 0)
+        for i in range(n):
+            plain = (first + i) << tables.shift
+            tables.counted[(copy + i) << tables.shift] = (plain, code)
+            tables.bodies[plain] = (body, self.end)
+        start = (copy + between - first) << tables.shift
+        action = self._rules[key] = tables.program(layout.SET, 0, 0, start)
+        return action
 
     # --- white space -----------------------------------------------------------------------------
 

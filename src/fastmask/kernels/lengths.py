@@ -1,0 +1,196 @@
+"""Rows of strings whose length is bounded, out of the row of the string without a bound.
+
+A token's part inside the string has some number of characters, which no stack changes. So the row with
+``left`` characters to go is the unbounded row without the tokens that have more, and without those that
+reach the closing quote too early.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import kernel, view_i16, view_i32, view_i64, view_u8, words_at
+from .layout import (
+    A_FRAME,
+    A_NEEDED,
+    EVENT,
+    LEAF,
+    NEED_SPACE,
+    NODE,
+    NODE_ACTION,
+    NODE_ADDRESS,
+    NODE_DEPTH,
+    NODE_EVENTS,
+    NODE_FIRST_EVENT,
+    NODE_FLAGS,
+    NODE_KIND,
+    NODE_ROW,
+    POP,
+    R_EVENTS,
+    R_N_EVENTS,
+    R_N_NODES,
+    R_NODES,
+    T_ACTIONS,
+    T_CLASSES,
+    T_TRIE_BYTE,
+    T_TRIE_DEPTH,
+    T_TRIE_FIRST,
+    T_TRIE_NODES,
+    T_TRIE_ORDER,
+    T_TRIE_SKIP,
+    T_WORDS,
+)
+
+
+@kernel("int64(int64[::1], int64[::1], int64, int64, int64, int16[::1], int16[::1])")
+def count_characters(tables, arena, state, body, end, token_counts, place_counts):
+    """Count the characters that tokens begin inside a string, read from ``state``.
+
+    ``body`` is the state between two characters, ``end`` the one behind the closing quote.
+    token_counts[id] becomes the number for tokens that stay inside, -2 minus it for those whose last
+    byte is the quote, -1 for all others; place_counts[node] the number at trie nodes behind the quote.
+    """
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    byte = view_u8(tables, T_TRIE_BYTE)
+    depths = view_i16(tables, T_TRIE_DEPTH)
+    skip = view_i32(tables, T_TRIE_SKIP)
+    first = view_i32(tables, T_TRIE_FIRST)
+    order = view_i32(tables, T_TRIE_ORDER)
+    counts = view_i32(arena, A_FRAME)
+    half = counts.size // 2
+    for i in range(token_counts.size):
+        token_counts[i] = -1
+    counts[0] = 0
+    counts[half] = state
+    v = np.int64(0)
+    last = np.int64(tables[T_TRIE_NODES])
+    while v < last:
+        level = np.int64(depths[v])
+        now = np.int64(counts[half + level])
+        n = np.int64(counts[level])
+        if now == end:
+            place_counts[v] = n
+            v = np.int64(skip[v])
+            continue
+        action = np.int64(actions[now + classes[byte[v]]])
+        if action <= 0:
+            v = np.int64(skip[v])
+            continue
+        if now == body and action != end:
+            n += 1
+        counts[level + 1] = n
+        counts[half + level + 1] = action
+        for i in range(first[v], first[v + 1]):
+            token_counts[order[i]] = -2 - n if action == end else n
+        v += 1
+    return np.int64(0)
+
+
+@kernel("int64(int16[::1], int64, int64, uint32[::1])")
+def write_length_row(token_counts, left, least, row):
+    """Set the bits of tokens with at most ``left`` characters that do not end before ``least``."""
+    for i in range(row.size):
+        row[i] = 0
+    for token in range(token_counts.size):
+        n = np.int64(token_counts[token])
+        if (n >= 0 and n <= left) or (n <= -2 and -2 - n <= left and -2 - n >= least):
+            row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+    return np.int64(0)
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, uint32[::1], int16[::1], int64, int64)")
+def bounded_node(tables, arena, rows, model, left, least, length_row, place_counts, number, address):
+    """Enter the node of a bounded string: ``model``'s row and events as far as the bounds allow."""
+    events = view_i32(rows, R_EVENTS)
+    nodes = view_i64(rows, R_NODES)
+    arena[A_NEEDED] = 0
+    node = np.int64(rows[R_N_NODES])
+    if NODE * (node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return np.int64(NEED_SPACE)
+    words = np.int64(tables[T_WORDS])
+    row = words_at(address, words)
+    source = words_at(nodes[NODE * model + NODE_ADDRESS], words)
+    for i in range(words):
+        row[i] = source[i] & length_row[i]
+    start = np.int64(rows[R_N_EVENTS])
+    count = start
+    base = np.int64(nodes[NODE * model + NODE_FIRST_EVENT])
+    for i in range(base, base + nodes[NODE * model + NODE_EVENTS]):
+        place = np.int64(events[EVENT * i])
+        n = np.int64(0)
+        if place >= 0:
+            n = np.int64(place_counts[place])
+        if place >= 0 and n <= left and n >= least:
+            if EVENT * (count + 1) > events.size:
+                arena[A_NEEDED] = -R_EVENTS
+                return np.int64(NEED_SPACE)
+            for field in range(EVENT):
+                events[EVENT * count + field] = events[EVENT * i + field]
+            count += 1
+    rows[R_N_EVENTS] = count
+    at = NODE * node
+    nodes[at + NODE_KIND] = POP if count > start else LEAF
+    nodes[at + NODE_DEPTH] = 1
+    nodes[at + NODE_ACTION] = 0
+    nodes[at + NODE_FIRST_EVENT] = start
+    nodes[at + NODE_EVENTS] = count - start
+    nodes[at + NODE_ROW] = number
+    nodes[at + NODE_FLAGS] = 0
+    nodes[at + NODE_ADDRESS] = address
+    rows[R_N_NODES] = node + 1
+    return node
+
+
+@kernel("int64(int64[::1], int64[::1], int64, int64)")
+def asking_node(arena, rows, kind, action):
+    """Enter a node without row or events that asks one question; a node or a status."""
+    nodes = view_i64(rows, R_NODES)
+    arena[A_NEEDED] = 0
+    node = np.int64(rows[R_N_NODES])
+    if NODE * (node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return np.int64(NEED_SPACE)
+    at = NODE * node
+    for field in range(NODE):
+        nodes[at + field] = 0
+    nodes[at + NODE_KIND] = kind
+    nodes[at + NODE_ACTION] = action
+    rows[R_N_NODES] = node + 1
+    return node
+
+
+@kernel("int64(int64[::1], int64[::1], int32[::1], int64, int64)")
+def adopt_root(arena, rows, places, number, address):
+    """Enter a root made for another grammar: its row, and the places where it leaves the frame."""
+    events = view_i32(rows, R_EVENTS)
+    nodes = view_i64(rows, R_NODES)
+    arena[A_NEEDED] = 0
+    node = np.int64(rows[R_N_NODES])
+    start = np.int64(rows[R_N_EVENTS])
+    if NODE * (node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return np.int64(NEED_SPACE)
+    if EVENT * (start + places.size) > events.size:
+        arena[A_NEEDED] = -R_EVENTS
+        return np.int64(NEED_SPACE)
+    for i in range(places.size):
+        at = EVENT * (start + i)
+        events[at] = places[i]
+        events[at + 1] = POP
+        events[at + 2] = 1
+        events[at + 3] = 0
+        events[at + 4] = 0
+    rows[R_N_EVENTS] = start + places.size
+    at = NODE * node
+    nodes[at + NODE_KIND] = POP if places.size > 0 else LEAF
+    nodes[at + NODE_DEPTH] = 1
+    nodes[at + NODE_ACTION] = 0
+    nodes[at + NODE_FIRST_EVENT] = start
+    nodes[at + NODE_EVENTS] = places.size
+    nodes[at + NODE_ROW] = number
+    nodes[at + NODE_FLAGS] = 0
+    nodes[at + NODE_ADDRESS] = address
+    rows[R_N_NODES] = node + 1
+    return node

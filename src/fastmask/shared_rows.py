@@ -1,0 +1,71 @@
+"""Rows that many grammars have in common, kept for a vocabulary.
+
+What a scalar (a string, a number, white space) lets through before it is left does not depend on the
+grammar around it. It is kept under the name of its automaton: the row, and the trie nodes at which a
+token leaves the frame. For strings there are also the lengths of tokens, from which the rows of
+bounded strings are cut.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import I32, U32
+from .kernels.lengths import write_length_row
+from .vocabulary import Vocabulary
+
+__all__ = ["CharacterCounts", "SharedRows", "shared_rows"]
+
+_LIMIT_BYTES = 64 << 20
+
+Name = tuple[str, int]
+
+
+class CharacterCounts(NamedTuple):
+    """Characters that tokens, and the ways to trie nodes, begin inside a string."""
+
+    tokens: npt.NDArray[np.int16]
+    places: npt.NDArray[np.int16]
+
+
+class SharedRows:
+    """Rows by the name of an automaton and one of its states."""
+
+    def __init__(self) -> None:
+        self._roots: OrderedDict[Name, tuple[I32, I32]] = OrderedDict()
+        self._bytes = 0
+        self.counts: dict[Name, CharacterCounts] = {}
+        self._lengths: dict[tuple[Name, int, int], U32] = {}
+
+    def root(self, name: Name) -> tuple[I32, I32] | None:
+        """The row and the places where it is left, if they are known."""
+        return self._roots.get(name)
+
+    def keep(self, name: Name, row: I32, places: I32) -> None:
+        """Remember a row; the oldest go when there are too many."""
+        self._roots[name] = (row, places)
+        self._bytes += row.nbytes + places.nbytes
+        while self._bytes > _LIMIT_BYTES:
+            _, (old_row, old_places) = self._roots.popitem(last=False)
+            self._bytes -= old_row.nbytes + old_places.nbytes
+
+    def length_row(self, name: Name, left: int, least: int, words: int) -> U32:
+        """Tokens with at most ``left`` characters that do not end before ``least``."""
+        key = (name, left, least)
+        row = self._lengths.get(key)
+        if row is None:
+            row = np.zeros(words, np.uint32)
+            write_length_row(self.counts[name].tokens, left, least, row)
+            self._lengths[key] = row
+        return row
+
+
+@functools.lru_cache(maxsize=8)
+def shared_rows(vocabulary: Vocabulary) -> SharedRows:
+    """The shared rows of a vocabulary."""
+    return SharedRows()
