@@ -1,8 +1,8 @@
 """Anchors where they cost nothing: at the ends of a pattern, and of its outermost branches.
 
-Nearly every anchor in the wild is a ``^`` in front or a ``$`` behind. In a full match these say what
-is so anyway; in a search a missing one stands for "any text", put there branch by branch. What is
-left after this needs the general way (``assertions.py``).
+Nearly every anchor in the wild is a ``^`` in front or a ``$`` behind. In a full match these say
+what is so anyway; in a search a missing one stands for "any text", put there branch by branch. What
+is left after this needs the general way (``assertions.py``).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _end(node: Node, front: bool, search: bool, depth: int) -> Node:
 
 
 def _least(node: Node, front: bool) -> Node:
-    """What is left to match beside "any text": a repeat there may as well have its fewest rounds."""
+    """What there is to match beside "any text": a repeat may as well have its fewest rounds."""
     items = list(node.items) if isinstance(node, Sequence) else [cast("Expression", node)]
     place = 0 if front else -1
     while items:
@@ -127,7 +127,7 @@ def _rewritten(tree: Node, change: Callable[[Node], Node]) -> Node:
 
 
 def _joined(outer: Repeat) -> Expression:
-    """``x{a,b}{c,d}`` as ``x{ac,bd}``, if the counts have no gap: from c rounds to c + 1 at least."""
+    """``x{a,b}{c,d}`` as ``x{ac,bd}``, if there is no gap between c rounds and c + 1."""
     inner = outer.item
     if not isinstance(inner, Repeat):
         return outer

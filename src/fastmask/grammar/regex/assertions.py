@@ -1,14 +1,15 @@
 """Patterns with lookarounds, inner anchors and atomic groups, exactly, as automata.
 
-A lookahead is a promise about the rest of the text. So a state is a *term*: a thread of the pattern,
-and promises about the rest that must hold or must fail. A promise is a *formula*, any of several
-terms. Reading a character turns each into what it asks of the text that is left (derivatives:
-Brzozowski 1964; boolean automata: Brzozowski and Leiss 1980); there are finitely many, so exploring
-them ends. What lies to the left is known when a place is reached: the last character's kind, and for
-each lookbehind a formula that runs along, saying where its matches could end.
+A lookahead is a promise about the rest of the text. So a state is a *term*: a thread of the
+pattern, and promises about the rest that must hold or must fail. A promise is a *formula*, any of
+several terms. Reading a character turns each into what it asks of the text that is left
+(derivatives: Brzozowski 1964; boolean automata: Brzozowski and Leiss 1980); there are finitely
+many, so exploring them ends. What lies to the left is known when a place is reached: the last
+character's kind, and for each lookbehind a formula that runs along and says where its matches could
+end.
 
-An atomic group keeps its threads in order of preference. When one of them is done, the group's match
-is decided under the promise that all threads before it fail; threads after it go on under the
+An atomic group keeps its threads in order of preference. When one of them is done, the group's
+match is decided under the promise that all threads before it fail; threads after it go on under the
 promise that it does not count. That is first-match semantics without any backtracking.
 
 Terms are explored one by one in plain Python, some microseconds each; the sets of them that a text
@@ -41,10 +42,10 @@ __all__ = ["assertion_dfa"]
 MAX_TERMS = 50_000
 MAX_WORK = 400_000
 
-# Kinds of atoms. Threads: (AT, state) before and (READ, state) after anchors and the like are resolved,
-# (ATOMIC, threads in order, state behind the group). Promises: (NEXT, mask, or the end, and then the
-# end), (HOLDS, formula), (FAILS, formula). The other three mark where a thread is at its end: the
-# whole pattern, a lookbehind, a lookahead or atomic group.
+# Kinds of atoms. Threads: (AT, state) before and (READ, state) after anchors and the like are
+# resolved, (ATOMIC, threads in order, state behind the group). Promises: (NEXT, mask, or the end,
+# and then the end), (HOLDS, formula), (FAILS, formula). The other three mark where a thread is at
+# its end: the whole pattern, a lookbehind, a lookahead or atomic group.
 AT, READ, ATOMIC, NEXT, HOLDS, FAILS, TEXT_END, HERE, DONE = range(9)
 
 Term: TypeAlias = frozenset[int]  # numbers of atoms
@@ -175,12 +176,12 @@ class _Explorer:
             if known is None:
                 known = self.known_uses[number] = self.atom_uses(number)
             uses |= known
-        return uses
+        return int(uses)
 
     def atom_uses(self, number: int) -> int:
         atom = self.atoms[number]
         if atom[0] in (AT, READ):
-            return self.reads_left[atom[1]]
+            return int(self.reads_left[atom[1]])
         uses = 0
         if atom[0] in (HOLDS, FAILS):
             for term in atom[1]:
@@ -189,7 +190,7 @@ class _Explorer:
             uses = self.reads_left[atom[2]]
             for promises, thread in atom[1]:
                 uses |= self.term_uses(promises | {thread})
-        return uses
+        return int(uses)
 
     # Formulas and promises.
 
@@ -244,7 +245,7 @@ class _Explorer:
             atom = self.atoms[pending.pop()]
             inner: list[int] = []
             if atom[0] == READ:
-                masks.add(self.states[atom[1]].mask)  # type: ignore[union-attr]
+                masks.add(self.states[atom[1]].mask)
             elif atom[0] == NEXT:
                 masks.add(atom[1])
             elif atom[0] in (HOLDS, FAILS):
@@ -268,7 +269,7 @@ class _Explorer:
             return self.holds_at_end(atom[1])
         if atom[0] == FAILS:
             return not self.holds_at_end(atom[1])
-        return atom[0] == TEXT_END
+        return bool(atom[0] == TEXT_END)
 
     # Reading one symbol.
 
@@ -285,9 +286,9 @@ class _Explorer:
             kind = atom[0]
             if kind == READ:
                 state = self.states[atom[1]]
-                if not state.mask >> symbol & 1:  # type: ignore[union-attr]
+                if not state.mask >> symbol & 1:
                     return None
-                result.append(self.atom(AT, state.then))  # type: ignore[union-attr]
+                result.append(self.atom(AT, state.then))
             elif kind == NEXT:
                 if not atom[1] >> symbol & 1:
                     return None
@@ -330,7 +331,7 @@ class _Place:
     # Lookbehinds.
 
     def behind(self, number: int) -> Formula:
-        """Lookbehind ``number``: its threads here, one of them fresh, those that end here marked."""
+        """Lookbehind ``number``: its threads here, a fresh one too; those that end are marked."""
         found = self.behinds.get(number)
         if found is None:
             start = self.explorer.program.lookbehinds[number]

@@ -1,9 +1,9 @@
-r"""Patterns in the dialect of ECMA-262 with the ``u`` flag, as JSON Schema's ``pattern`` means them.
+r"""Patterns in the dialect of ECMA-262 with the ``u`` flag, as JSON Schema's ``pattern`` has them.
 
 What the ``u`` flag alone forbids is taken where its meaning is beyond doubt, since schemas in the
 wild are full of it: ``\-``, ``\_``, ``\@`` and other escaped punctuation, braces and brackets that
-stand for themselves, a hyphen beside a class such as ``[\w-.]``. Backreferences are refused by name.
-Properties are those of Unicode 14.0.
+stand for themselves, a hyphen beside a class such as ``[\w-.]``. Backreferences are refused by
+name. Properties are those of Unicode 14.0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...automata import Ranges
 from ..ir import NOTHING, CharSet
-from .charsets import ALL, ASCII_DIGIT, ASCII_WORD, complement, normal
+from .charsets import ASCII_DIGIT, ASCII_WORD, complement, normal
 from .nodes import Anchor, AnchorKind
 from .parser import DIGITS, HEX_DIGITS, Parser
 from .properties import property_ranges

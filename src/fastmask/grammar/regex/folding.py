@@ -78,9 +78,9 @@ def fold_ranges(ranges: Ranges, literals: tuple[int, ...], ascii_only: bool) -> 
     as_written = {point for point in literals if point > LAST_BMP}
     upper = [point for point in lower if inside(point)]
     added = {lower[point] for point in upper if point not in as_written}
-    for point, others in alike.items():
+    for point, same in alike.items():
         if point in added or inside(point):
-            added.update(others)
+            added.update(same)
     matched = [point for point, low in lower.items() if low in added or inside(low)]
     kept = intersection(whole, complement(normal((point, point) for point in upper)))
     return union(kept, tuple((point, point) for point in (*added, *matched)))

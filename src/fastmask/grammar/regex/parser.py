@@ -1,7 +1,7 @@
 """What the two dialects parse alike: branches, groups, repeats, one character at a time.
 
-The parser keeps its open groups on a list of its own, so nesting costs no Python recursion. A literal
-character is one dictionary miss and one append; everything else has a handler per character.
+The parser keeps its open groups on a list of its own, so nesting costs no Python recursion. A
+literal character is one dictionary miss and one append; everything else has a handler.
 Constructs that no automaton can hold are remembered, and refused only after the rest of the pattern
 has proved well formed.
 """

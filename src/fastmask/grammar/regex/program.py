@@ -4,11 +4,13 @@ The order of exits is the order of preference that backtracking matchers follow,
 need. Lookarounds and atomic groups are programs of their own inside the list. Characters that all
 sets of the pattern treat alike are one *symbol*; a set is then a bit mask of symbols.
 
-A loop whose round may be empty follows Python's ``re``: a round that ends where it began is the last.
+A loop whose round may be empty follows Python's ``re``: a round that ends where it began is the
+last.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -301,7 +303,7 @@ def _symbols(sets: list[Ranges]) -> tuple[list[Ranges], dict[Ranges, int]]:
     inside = 0
     pieces: dict[int, list[tuple[int, int]]] = {}
     bounds = sorted(toggles)
-    for low, end in zip(bounds, bounds[1:], strict=False):
+    for low, end in itertools.pairwise(bounds):
         inside ^= toggles[low]
         if low != 0xD800:
             pieces.setdefault(inside, []).append((low, end - 1))

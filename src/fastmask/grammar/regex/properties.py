@@ -1,8 +1,8 @@
 """Unicode properties and case pairs, embedded so that every Python builds the same automata.
 
 ``unicode.bin`` holds them for Unicode 14.0.0, the version of Python 3.11: boundaries of ranges as
-differences, three planes of bytes, compressed. It is read when a pattern first needs it (1 ms); a set
-is unpacked when first asked for. The names are those of ECMA-262 (tables of general categories,
+differences, three planes of bytes, compressed. It is read when a pattern first needs it (1 ms); a
+set is unpacked when first asked for. The names are those of ECMA-262 (tables of general categories,
 scripts and binary properties).
 """
 
@@ -112,20 +112,19 @@ def _stored(name: str) -> Ranges:
 @functools.cache
 def _category_parts() -> dict[str, list[str]]:
     """Each name of a general category, and the two-letter categories it stands for."""
-    parts = {}
+    parts: dict[str, list[str]] = {}
     for line in _CATEGORIES.replace("\n", "|").split("|"):
         names = line.split()
-        parts.update({name: names[:1] for name in names})
+        parts.update(dict.fromkeys(names, names[:1]))
     for line in _UNIONS.replace("\n", "|").split("|"):
-        names, _, members = line.partition(":")
-        parts.update({name: members.split() for name in names.split()})
+        group, _, members = line.partition(":")
+        parts.update({name: members.split() for name in group.split()})
     return parts
 
 
 @functools.cache
 def _binary_names() -> dict[str, str]:
-    pairs = (line.split() for line in _BINARY_SHORT_NAMES.replace("\n", "|").split("|") if line)
-    return {short: name for short, name in pairs}
+    return dict(line.split() for line in _BINARY_SHORT_NAMES.replace("\n", "|").split("|") if line)
 
 
 def _joined(names: list[str]) -> Ranges:
@@ -139,8 +138,8 @@ def property_ranges(name: str, value: str | None = None) -> Ranges | None:
     Parameters
     ----------
     name : str
-        ``General_Category``, ``Script`` or ``Script_Extensions`` (or ``gc``, ``sc``, ``scx``) with a
-        value; without one, a general category or a binary property.
+        ``General_Category``, ``Script`` or ``Script_Extensions`` (or ``gc``, ``sc``, ``scx``) with
+        a value; without one, a general category or a binary property.
     value : str, optional
         Name of the value, short or long.
     """
