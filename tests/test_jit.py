@@ -159,6 +159,45 @@ def test_warm_up_and_first_use_share_one_file(copy):
     assert len(copy.kept()) == 1
 
 
+def test_warm_up_after_use(copy):
+    code = RUN + "from fastmask._jit import compile_kernels\ncompile_kernels(print)"
+    assert copy.run(code) == (["66", "0", "probe", "1", "1"], "")
+
+
+def test_first_calls_from_many_threads(copy):
+    code = """
+import threading, numpy as np
+from fastmask.kernels.probe import probe
+found = []
+start = threading.Barrier(8)
+def call():
+    start.wait()
+    found.append(int(probe(np.arange(3), 2)))
+threads = [threading.Thread(target=call) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*found, len(probe.signatures))
+"""
+    assert copy.run(code) == (["66"] * 8 + ["1"], "")
+
+
+@pytest.mark.parametrize("before", ["", "probe(np.arange(3), 2)"], ids=["first call", "later call"])
+@pytest.mark.parametrize(
+    "arguments", ["np.arange(3.0), 2", "np.arange(6)[::2], 2", "np.arange(3, dtype=np.int32), 2"]
+)
+def test_other_types_are_refused(copy, before, arguments):
+    code = f"""
+import numpy as np
+from fastmask.kernels.probe import probe
+{before}
+try:
+    probe({arguments})
+except TypeError:
+    print("refused", len(probe.signatures))
+"""
+    assert copy.run(code) == (["refused", "1"], "")
+
+
 def test_bounds_checks_are_another_kernel(copy):
     copy.run()
     assert copy.run(NUMBA_BOUNDSCHECK="1") == (["66", "0"], "")

@@ -16,6 +16,7 @@ import ctypes
 import hashlib
 import pickle
 import platform
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -171,13 +172,32 @@ def kernel(signature: str) -> Callable[[F], F]:
     return decorate
 
 
-def _compile_as_declared(dispatcher: Any, signature: str) -> None:
-    """Have the first call compile the declared signature, and then no other ever."""
+#: First calls from several threads compile one after the other.
+_compiling = threading.RLock()
 
-    def compile_for_call(*arguments: Any, **keywords: Any) -> Any:
-        entry_point = dispatcher.compile(signature)
-        dispatcher.disable_compile()
-        return entry_point
+
+def _compile(dispatcher: Any, signature: str) -> Any:
+    """The machine code of the declared signature; after this nothing else is ever compiled."""
+    with _compiling:
+        if not dispatcher.overloads:
+            dispatcher.compile(signature)
+            dispatcher.disable_compile()
+    (result,) = dispatcher.overloads.values()
+    return result
+
+
+def _compile_as_declared(dispatcher: Any, signature: str) -> None:
+    """Have the first call compile the declared signature instead of the types of its arguments."""
+
+    def compile_for_call(*arguments: Any) -> Any:
+        result = _compile(dispatcher, signature)
+        # Numba would run the code on these very arguments without looking at them again.
+        given = tuple(map(dispatcher.typeof_pyval, arguments))
+        for wanted, found in zip(result.signature.args, given, strict=True):
+            both_integers = isinstance(wanted, types.Integer) and isinstance(found, types.Integer)
+            if wanted != found and not both_integers:
+                raise TypeError(f"{dispatcher.__name__} takes {wanted}, not {found}")
+        return result.entry_point
 
     dispatcher._compile_for_args = compile_for_call
 
@@ -193,7 +213,7 @@ def compile_kernels(progress: Callable[[str, int, int], None] | None = None) -> 
     """Compile or load every kernel imported so far; ``progress(name, done, total)`` after each."""
     for done, (name, (dispatcher, signature)) in enumerate(sorted(KERNELS.items()), 1):
         if JIT_ENABLED:
-            dispatcher.compile(signature)
+            _compile(dispatcher, signature)
         if progress is not None:
             progress(name, done, len(KERNELS))
 
