@@ -111,14 +111,14 @@ def _places(number: Number) -> int:
         fives += 1
     places = max(twos, fives)
     if denominator != 1 or places > _PLACE_LIMIT:
-        raise BudgetError("decimal places", _PLACE_LIMIT, f"{number} needs more: round it")
+        raise BudgetError("decimal places", _PLACE_LIMIT, "round the numbers of the schema")
     return places
 
 
 # Intervals.
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=512)
 def numbers_between(
     lower: Number | None, above: bool, upper: Number | None, below: bool, fraction: str
 ) -> Dfa:
@@ -280,7 +280,7 @@ def _sign(number: int) -> int:
 # Multiples and sets.
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def multiples(step: Number) -> Dfa:
     """The multiples of a positive number.
 
@@ -293,7 +293,7 @@ def multiples(step: Number) -> Dfa:
         divisor //= 10
         zeros += 1
     if divisor * (places + 2) > _REMAINDER_LIMIT:
-        raise BudgetError("remainders", _REMAINDER_LIMIT, f"{step} as a divisor needs more")
+        raise BudgetError("remainders", _REMAINDER_LIMIT, "use smaller divisors in multipleOf")
     # States by remainder: before the point, behind it, behind it and one digit, and so on. Where
     # the divisor ends in zeros, a multiple of the rest is followed by a chain of as many zeros.
     start, signed, zero, end, whole = range(1, 6)

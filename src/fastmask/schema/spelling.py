@@ -15,13 +15,20 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..automata import Dfa, any_text
+from ..automata import Dfa
 from .constants import Number, exact
 from .exponents import with_exponents, with_float_forms
 from .number_text import decimal_text, decimals, json_numbers, numbers_between
 from .policy import Policy
 from .scalars import Numbers, Strings
-from .string_text import any_string, character_spellings, spelled, spellings, without_quote
+from .string_text import (
+    any_string,
+    any_usual_string,
+    character_spellings,
+    spelled,
+    spellings,
+    without_quote,
+)
 from .strings import class_language, language
 from .values import Test
 
@@ -76,7 +83,7 @@ def number_language(
     return _numbers(numbers.identity(), policy.numbers == "any")
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=256)
 def _numbers(identity: tuple[Any, ...], every: bool) -> Dfa:
     """The language of the conjunction with this identity."""
     n = Numbers()
@@ -155,34 +162,50 @@ def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa
     BudgetError
         For patterns, formats, lengths or sets that need too many states.
     """
-    if is_unconstrained(strings):
+    identity = strings.identity()
+    if identity == _ALL_STRINGS:
         return any_string()
     every = policy.strings == "any"
+    known = _known_strings.get((identity, every))
+    if known is not None:
+        return known
     if strings.allowed is None:
-        return spelled(language(formulas, strings), every)
-    texts = [
-        text
-        for text in strings.allowed
-        if all(formulas.passes(test, text) for test in strings.passes)
-        and not any(formulas.passes(test, text) for test in strings.fails)
-    ]
-    return _these_strings(texts, every)
+        dfa = spelled(language(formulas, strings), every)
+    else:
+        texts = [
+            text
+            for text in strings.allowed
+            if all(formulas.passes(test, text) for test in strings.passes)
+            and not any(formulas.passes(test, text) for test in strings.fails)
+        ]
+        dfa = _these_strings(texts, every)
+    if dfa.table.size <= _LARGEST_KNOWN:
+        if len(_known_strings) >= _MOST_KNOWN:
+            _known_strings.clear()
+        _known_strings[identity, every] = dfa
+    return dfa
+
+
+_MOST_KNOWN = 1_024
+_LARGEST_KNOWN = 100_000  # cells
+_known_strings: dict[tuple[Any, bool], Dfa] = {}
 
 
 def _these_strings(texts: list[str], every: bool) -> Dfa:
-    """Some strings: their spellings one by one while they are few, for that is the fastest way."""
+    """Some strings: spelling by spelling while they are few, for that is the fastest way."""
     if not every and _PLAIN.fullmatch("".join(texts)):
         return Dfa.from_strings([text.encode() + b'"' for text in texts])
     found: list[bytes] = []
     for text in texts:
         of_one = spellings(text, every)
-        if of_one is None or len(found) > 4 * len(texts) + 64:
-            utf8 = [t.encode("utf-8", "ignore") for t in texts if not _HALF.search(t)]
+        if of_one is None or len(found) + len(of_one) > _FEW_SPELLINGS:
+            utf8 = [text.encode() for text in texts if not _HALF.search(text)]
             return spelled(Dfa.from_strings(utf8), every)
         found += of_one
     return Dfa.from_strings([text + b'"' for text in found])
 
 
+_FEW_SPELLINGS = 64
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair: no text spells it
 
 
@@ -196,7 +219,7 @@ def key_language(keys: Dfa, policy: Policy) -> Dfa:
 
 def any_key(policy: Policy) -> Dfa:
     """The texts of all keys beside which others are named; closing quote included."""
-    return any_string() if policy.strings == "any" else spelled(any_text(), False)
+    return any_string() if policy.strings == "any" else any_usual_string()
 
 
 def spellings_of(key: str, policy: Policy) -> list[bytes] | Dfa:

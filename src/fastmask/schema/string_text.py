@@ -14,22 +14,29 @@ from itertools import product
 import numpy as np
 
 from .._arrays import I32, U8, contiguous
-from ..automata import LAST_CODE_POINT, MAX_STATES, Dfa, Nfa, any_text
-from ..automata import _raw as minimal
+from ..automata import LAST_CODE_POINT, MAX_CELLS, MAX_STATES, Dfa, Nfa, any_text
+from ..automata import _raw as minimal_dfa
 from ..errors import BudgetError
 from ..kernels import spelling as _kernels
 
-__all__ = ["any_string", "character_spellings", "spelled", "spellings", "without_quote"]
+__all__ = [
+    "any_string",
+    "any_usual_string",
+    "character_spellings",
+    "spelled",
+    "spellings",
+    "without_quote",
+]
 
 # Bytes that an escape tells apart, beside the classes of the automaton; all others are alike.
 _APART = np.zeros(256, np.int64)
 _APART[[*b'"\\/bfnrtu0123456789acdeABCDEF']] = np.arange(1, 30)
 _APART[:0x20] = 30
 
+_ADVICE = "use fewer or shorter strings"
 _LETTERS = dict(zip('"\\/\b\f\n\r\t', '"\\/bfnrt', strict=True))
 
 
-@lru_cache(maxsize=256)
 def spelled(strings: Dfa, every: bool = False) -> Dfa:
     """The texts of some strings, closing quote included.
 
@@ -43,7 +50,7 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
     Raises
     ------
     BudgetError
-        For more than 100,000 states.
+        Past the limits of table cells or of states inside escapes.
     """
     if strings.is_empty:
         return strings
@@ -54,7 +61,7 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
     closing = np.where(ends > 0, n_states - 1 + ends, 0).astype(np.int32)
     flat = table.reshape(-1)
     escape = np.zeros(n_states, np.int32)
-    room = 256
+    room = 256 + 2 * n_states
     while True:
         nodes = np.empty(_kernels.NODE_WIDTH * room, np.int32)
         sizes = np.zeros(306, np.int64)
@@ -67,19 +74,21 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
             first,
             escape,
             nodes,
-            np.zeros(4 * room, np.int32),
+            np.zeros(1 << (2 * room).bit_length(), np.int32),
             np.zeros(_kernels.STATE_WIDTH * n_states, np.int32),
             sizes,
         )
         if status >= 0:
             break
-        room *= 8
+        room *= 4
         if room > 8 * MAX_STATES:
-            raise BudgetError("states of escapes", MAX_STATES, "use fewer or shorter strings")
+            raise BudgetError("states of escapes", MAX_STATES, _ADVICE)
     n_nodes = int(sizes[0])
     columns, bytes_of = _columns(classes)
     n_out = len(bytes_of)
     total = first + n_nodes
+    if total * n_out > MAX_CELLS:
+        raise BudgetError("automaton table cells", MAX_CELLS, _ADVICE)
     out = np.zeros(total * n_out, np.int32)
     _kernels.write_texts(
         classes,
@@ -93,6 +102,7 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
         n_nodes,
         bytes_of,
         n_out,
+        np.empty(768, np.int32),
         out,
     )
     labels = np.zeros(total, np.int32)
@@ -115,7 +125,8 @@ def _arranged(columns: U8, table: I32, n_states: int, first: int, start: int, la
     total = len(labels)
     n_columns = len(table) // total
     classes, sizes = columns.copy(), np.zeros(2, np.int64)
-    out_table, out_labels = np.empty(len(table), np.int32), np.empty(total + 1, np.int32)
+    out_table = np.empty(len(table) + n_columns, np.int32)
+    out_labels = np.empty(total + 1, np.int32)
     status = _kernels.arrange(
         table,
         n_columns,
@@ -135,13 +146,21 @@ def _arranged(columns: U8, table: I32, n_states: int, first: int, start: int, la
         return Dfa(columns, table.reshape(total, n_columns), start, labels)
     rows, merged = sizes.tolist()
     kept = out_table[: rows * merged].reshape(rows, merged)
-    return minimal(classes, kept if rows == total else kept.copy(), 1, out_labels[:rows], rows - 1)
+    return minimal_dfa(
+        classes, kept if rows == total else kept.copy(), 1, out_labels[:rows], rows - 1
+    )
 
 
 @cache
 def any_string() -> Dfa:
-    """Every JSON spelling of every string."""
+    """Every JSON spelling of every string, closing quote included."""
     return spelled(any_text(), True)
+
+
+@cache
+def any_usual_string() -> Dfa:
+    """Every usual spelling of every string, closing quote included."""
+    return spelled(any_text())
 
 
 @cache
