@@ -1,9 +1,11 @@
 """Minimisation of deterministic automata, and a numbering that makes equal languages equal arrays.
 
-Unreachable states and states that can't reach a label go first. What is left has a partial
-transition function, so blocks of states and blocks of transitions are refined against each other
-(Valmari 2012, "Fast brief practical DFA minimization"): O(transitions * log states). Byte classes
-that all blocks treat alike are merged, and the blocks are numbered breadth first by ascending byte.
+Unreachable states and states that can't reach a label go first. What is left is split by label,
+then by where its moves lead, a few times over with a hash table (Moore 1956): that settles wide
+automata such as those of Unicode classes at the cost of reading the table. What is not settled then
+(counts, long words) is refined block by block (Valmari 2012, "Fast brief practical DFA
+minimization"): O(moves * log states). Byte classes that all blocks treat alike are merged, and the
+blocks are numbered breadth first by ascending byte.
 """
 
 from __future__ import annotations
@@ -11,6 +13,10 @@ from __future__ import annotations
 from .._jit import inner, kernel
 
 __all__ = ["minimise"]
+
+ROUNDS = 8  # of splitting all states at once
+HASH_MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
+HASH_MASK = 0x7FFFFFFF
 
 
 @inner
@@ -76,26 +82,61 @@ def _arrange(t_target, n, into, n_states, t_into):
 
 
 @inner
-def _sort_by_label(inside, n, labels):
-    """Shell sort (labels are nearly always 0 and 1, so a simple one will do)."""
-    gap = 1
-    while gap < n:
-        gap = 3 * gap + 1
-    while gap > 1:
-        gap //= 3
-        for i in range(gap, n):
-            state = int(inside[i])
-            label = int(labels[state])
-            j = i
-            while j >= gap and labels[inside[j - gap]] > label:
-                inside[j] = inside[j - gap]
-                j -= gap
-            inside[j] = state
+def _label_blocks(states, n, labels, block, slots):
+    """Number the labels of ``states[:n]`` from 1; returns how many there are."""
+    slots[:] = 0
+    mask = slots.shape[0] - 1
+    n_blocks = 0
+    for i in range(n):
+        q = int(states[i])
+        slot = (int(labels[q]) * HASH_MULTIPLIER) & mask
+        while slots[slot] != 0 and labels[slots[slot]] != labels[q]:
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            slots[slot] = q
+            n_blocks += 1
+            block[q] = n_blocks
+        else:
+            block[q] = block[slots[slot]]
+    return n_blocks
+
+
+@inner
+def _split_all(table, n_columns, states, n, block, fresh, slots):
+    """Split every block by the blocks that moves lead to, into ``fresh``; returns how many."""
+    slots[:] = 0
+    mask = slots.shape[0] - 1
+    n_blocks = 0
+    for i in range(n):
+        q = int(states[i])
+        row = q * n_columns
+        code = int(block[q])
+        for c in range(n_columns):
+            code = (code * 31 + int(block[table[row + c]])) & HASH_MASK
+        slot = ((code * HASH_MULTIPLIER) >> 12) & mask
+        while slots[slot] != 0:
+            other = int(slots[slot])
+            same = block[other] == block[q]
+            other_row = other * n_columns
+            c = 0
+            while same and c < n_columns:
+                same = block[table[other_row + c]] == block[table[row + c]]
+                c += 1
+            if same:
+                break
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            slots[slot] = q
+            n_blocks += 1
+            fresh[q] = n_blocks
+        else:
+            fresh[q] = fresh[slots[slot]]
+    return n_blocks
 
 
 @kernel(
     "int64(int32[::1], int64, int64, int64, int64, int32[::1], int64, uint8[::1], int32[::1],"
-    " int32[::1], int32[::1], int64[::1])"
+    " int32[::1], int32[::1], int32[::1], int64[::1])"
 )
 def minimise(
     table,
@@ -108,6 +149,7 @@ def minimise(
     classes,
     out_table,
     out_labels,
+    slots,
     work,
     sizes,
 ):
@@ -124,7 +166,9 @@ def minimise(
         In and out: byte class of each byte.
     out_table : int32[n_states * n_columns], out_labels : int32[n_states]
         Out: the minimal automaton, start 1 (or the dead state alone).
-    work : int32[11 * n_states + 10 * n_moves + 3 * n_columns + 532]
+    slots : int32[a power of two > n_states]
+        Scratch.
+    work : int32[12 * n_states + 10 * n_moves + 3 * n_columns + 540]
         Scratch.
     sizes : int64[3]
         Out: states, columns, byte classes.
@@ -142,6 +186,8 @@ def minimise(
     place = work[begin : begin + n_states]
     begin += n_states
     block = work[begin : begin + n_states]
+    begin += n_states
+    fresh = work[begin : begin + n_states]
     begin += n_states
     first = work[begin : begin + n_states + 1]
     begin += n_states + 1
@@ -183,32 +229,29 @@ def minimise(
     begin += 256 + n_columns
     merged = work[begin : begin + n_columns]
 
-    # States that the start reaches, their moves column by column, and the moves into each state.
+    # States that the start reaches, their moves, and the moves into each state.
     alive[:] = 0
     n_order = 0
     if start != 0:
         alive[start] = 1
         order[0] = start
         n_order = 1
+    n = 0
     i = 0
     while i < n_order:
-        row = int(order[i]) * n_columns
+        source = int(order[i])
+        row = source * n_columns
         for c in range(n_columns):
             target = int(table[row + c])
-            if target != 0 and alive[target] == 0:
-                alive[target] = 1
-                order[n_order] = target
-                n_order += 1
-        i += 1
-    n = 0
-    for c in range(n_columns):
-        for i in range(n_order):
-            source = int(order[i])
-            target = int(table[source * n_columns + c])
             if target != 0:
                 t_source[n] = source
                 t_target[n] = target
                 n += 1
+                if alive[target] == 0:
+                    alive[target] = 1
+                    order[n_order] = target
+                    n_order += 1
+        i += 1
     _arrange(t_target, n, into, n_states, t_into)
 
     # Of these, the states that reach a label.
@@ -238,61 +281,81 @@ def minimise(
         out_labels[0] = 0
         return 0
 
-    # First blocks: states by label, moves by column.
-    _sort_by_label(inside, n_alive, labels)
-    n_blocks = 0
-    for i in range(n_alive):
-        source = int(inside[i])
-        if i == 0 or labels[source] != labels[inside[i - 1]]:
-            first[n_blocks] = i
-            marked[n_blocks] = 0
-            n_blocks += 1
-        place[source] = i
-        block[source] = n_blocks - 1
-        end[n_blocks - 1] = i + 1
-    t_blocks = 0
-    n = 0
-    for c in range(n_columns):
-        before = n
-        for i in range(n_alive):
-            source = int(inside[i])
-            target = int(table[source * n_columns + c])
-            if target != 0 and alive[target] == 2:
-                t_source[n] = source
-                t_target[n] = target
-                t_inside[n] = n
-                t_place[n] = n
-                t_block[n] = t_blocks
-                n += 1
-        if n > before:
-            t_first[t_blocks] = before
-            t_end[t_blocks] = n
-            t_marked[t_blocks] = 0
-            t_blocks += 1
-    _arrange(t_target, n, into, n_states, t_into)
+    # Split all states at once for a while. Blocks are numbered from 1; what is not alive is in 0.
+    block[:] = 0
+    fresh[:] = 0
+    n_blocks = _label_blocks(inside, n_alive, labels, block, slots)
+    settled = False
+    for _ in range(ROUNDS):
+        n_split = _split_all(table, n_columns, inside, n_alive, block, fresh, slots)
+        settled = n_split == n_blocks
+        n_blocks = n_split
+        block[:] = fresh
+        if settled:
+            break
 
-    next_block = 1
-    next_t_block = 0
-    while next_t_block < t_blocks:
-        n_touched = 0
-        for i in range(int(t_first[next_t_block]), int(t_end[next_t_block])):
-            source = int(t_source[t_inside[i]])
-            n_touched = _mark(source, inside, place, block, first, marked, touched, n_touched)
-        n_blocks = _split(inside, block, first, end, marked, touched, n_touched, n_blocks)
-        next_t_block += 1
-        while next_block < n_blocks:
+    # States by block.
+    first[: n_blocks + 2] = 0
+    for i in range(n_alive):
+        order[i] = inside[i]
+        first[block[inside[i]]] += 1
+    total = 0
+    for b in range(1, n_blocks + 1):
+        total += int(first[b])
+        end[b] = total
+        first[b] = total
+        marked[b] = 0
+    for i in range(n_alive):
+        q = int(order[i])
+        first[block[q]] -= 1
+        inside[first[block[q]]] = q
+        place[q] = first[block[q]]
+    n_blocks += 1  # from here on the number of the next one
+
+    if not settled:
+        # Moves by column are the first blocks of moves; then blocks of both split each other.
+        t_blocks = 0
+        n = 0
+        for c in range(n_columns):
+            before = n
+            for i in range(n_alive):
+                source = int(inside[i])
+                target = int(table[source * n_columns + c])
+                if block[target] != 0:
+                    t_source[n] = source
+                    t_target[n] = target
+                    t_inside[n] = n
+                    t_place[n] = n
+                    t_block[n] = t_blocks
+                    n += 1
+            if n > before:
+                t_first[t_blocks] = before
+                t_end[t_blocks] = n
+                t_marked[t_blocks] = 0
+                t_blocks += 1
+        _arrange(t_target, n, into, n_states, t_into)
+        next_block = 2
+        next_t_block = 0
+        while next_t_block < t_blocks:
             n_touched = 0
-            for i in range(int(first[next_block]), int(end[next_block])):
-                target = int(inside[i])
-                for j in range(int(into[target]), int(into[target + 1])):
-                    n_touched = _mark(
-                        t_into[j], t_inside, t_place, t_block, t_first, t_marked, t_touched,
-                        n_touched,
-                    )  # fmt: skip
-            t_blocks = _split(
-                t_inside, t_block, t_first, t_end, t_marked, t_touched, n_touched, t_blocks
-            )
-            next_block += 1
+            for i in range(int(t_first[next_t_block]), int(t_end[next_t_block])):
+                source = int(t_source[t_inside[i]])
+                n_touched = _mark(source, inside, place, block, first, marked, touched, n_touched)
+            n_blocks = _split(inside, block, first, end, marked, touched, n_touched, n_blocks)
+            next_t_block += 1
+            while next_block < n_blocks:
+                n_touched = 0
+                for i in range(int(first[next_block]), int(end[next_block])):
+                    target = int(inside[i])
+                    for j in range(int(into[target]), int(into[target + 1])):
+                        n_touched = _mark(
+                            t_into[j], t_inside, t_place, t_block, t_first, t_marked, t_touched,
+                            n_touched,
+                        )  # fmt: skip
+                t_blocks = _split(
+                    t_inside, t_block, t_first, t_end, t_marked, t_touched, n_touched, t_blocks
+                )
+                next_block += 1
 
     # Merge byte classes that every block treats alike, in the order of their first bytes.
     n_merged = 0
@@ -301,20 +364,15 @@ def minimise(
         c = int(classes[b])
         if merged[c] < 0:
             code = 0
-            for k in range(n_blocks):
+            for k in range(1, n_blocks):
                 target = int(table[int(inside[first[k]]) * n_columns + c])
-                to = int(block[target]) + 1 if target != 0 and alive[target] == 2 else 0
-                code = (code * 31 + to) & 0x7FFFFFFF
+                code = (code * 31 + int(block[target])) & HASH_MASK
             for j in range(n_merged):
                 if column_hash[j] == code:
                     same = True
-                    for k in range(n_blocks):
+                    for k in range(1, n_blocks):
                         row = int(inside[first[k]]) * n_columns
-                        target = int(table[row + c])
-                        other = int(table[row + column[j]])
-                        to = int(block[target]) if target != 0 and alive[target] == 2 else -1
-                        to_other = int(block[other]) if other != 0 and alive[other] == 2 else -1
-                        if to != to_other:
+                        if block[table[row + c]] != block[table[row + column[j]]]:
                             same = False
                             break
                     if same:
@@ -345,8 +403,8 @@ def minimise(
         for j in range(n_out):
             target = int(table[source * n_columns + column[j]])
             to = 0
-            if target != 0 and alive[target] == 2:
-                b = int(block[target])
+            b = int(block[target])
+            if b != 0:
                 if number[b] == 0:
                     order[n_order] = b
                     n_order += 1

@@ -14,8 +14,7 @@ from itertools import product
 import numpy as np
 
 from .._arrays import I32, U8, contiguous
-from ..automata import LAST_CODE_POINT, MAX_CELLS, MAX_STATES, Dfa, Nfa, any_text
-from ..automata import _raw as minimal_dfa
+from ..automata import LAST_CODE_POINT, MAX_CELLS, MAX_STATES, Arrays, Dfa, Nfa, any_text
 from ..errors import BudgetError
 from ..kernels import spelling as _kernels
 
@@ -146,9 +145,8 @@ def _arranged(columns: U8, table: I32, n_states: int, first: int, start: int, la
         return Dfa(columns, table.reshape(total, n_columns), start, labels)
     rows, merged = sizes.tolist()
     kept = out_table[: rows * merged].reshape(rows, merged)
-    return minimal_dfa(
-        classes, kept if rows == total else kept.copy(), 1, out_labels[:rows], rows - 1
-    )
+    kept = kept if rows == total else kept.copy()
+    return Dfa.of_minimal(Arrays(classes, kept, 1, out_labels[:rows], rows - 1))
 
 
 @cache
