@@ -353,6 +353,7 @@ class Arena:
         with self.lock:
             configuration = int(matcher[layout.M_CONFIGURATION])
             if configuration >= self.rows.sizes[0]:
+                self.record.words[layout.A_NEEDED] = 0
                 self._enlarge_rows()
             row_of = self.rows.record.bound(layout.R_ROW_OF)
             leaf = int(row_of[configuration]) - 1
@@ -392,6 +393,7 @@ class Arena:
             if len(leaves) == 1:
                 return leaves[0]
             if rows.words[layout.R_N_NODES] >= rows.sizes[1]:
+                self.record.words[layout.A_NEEDED] = -layout.R_NODES
                 self._enlarge_rows()
                 continue
             leaf = join_rows(
@@ -579,7 +581,7 @@ class Arena:
         n_events = events.size
         if words[layout.A_NEEDED] == -layout.R_EVENTS:
             n_events *= 2
-        if rows.words[layout.R_N_NODES] >= n_nodes:
+        if words[layout.A_NEEDED] == -layout.R_NODES:
             n_nodes *= 2
             n_events = max(n_events, layout.EVENT * 4 * n_nodes)
         self.rows = rows.enlarged(self.tables, n_cells, n_nodes, n_events)
