@@ -28,7 +28,7 @@ def gbnf(text: str, absent: bytes = b"") -> Networks:
 class Reader:
     """Runs networks on a text: every stack of (automaton, state) that is left, one set a byte.
 
-    Without left recursion and empty callees there are finitely many, and no stack outgrows the text.
+    Without left recursion and empty callees there are finitely many.
     """
 
     def __init__(self, networks: Networks) -> None:
