@@ -72,6 +72,10 @@ class ObjectRule:
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._members: dict[tuple[Value, int], int] = {}
         self._nodes: dict[tuple[Any, ...], int] = {}
+        self._tries: dict[tuple[frozenset[str], int], int] = {}
+        self._nexts: dict[int, int] = {}
+        self._guard_symbols: dict[tuple[tuple[str, ...], int], int] = {}
+        self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
         self._falls: dict[tuple[int, int], Any] = {}
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
@@ -88,38 +92,50 @@ class ObjectRule:
         self._forbidden = frozenset(names) - self.names.keys()
         self._order = {name: i for i, name in enumerate(self.names)}
         self._classes = self._other_classes()
-        self._quote, self._close, self._comma = (tables.new_symbol() for _ in range(3))
+        self._close, self._comma = (tables.new_symbol() for _ in range(2))
         self._key_symbols = {name: tables.new_symbol() for name in self.names}
+        self._of_code = {
+            tables.program(layout.STEP, symbol): name
+            for name, symbol in self._key_symbols.items()
+        }
         self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
         self._other_symbols = [tables.new_symbol() for _ in self._classes]
         self._other_states: list[int] = [0] * len(self._classes)
         pending = tuple(range(len(conjunction.somewhere)))
         first = self._frame(frozenset(), pending, 0)
-        self._write_states()
+        self._write_states(self._keys(first))
         self.opening = tables.program(layout.SET, first.register, 0, self._open)
 
     # --- states ----------------------------------------------------------------------------------
 
-    def _write_states(self) -> None:
+    def _write_states(self, keys: int) -> None:
+        """Write the states; ``keys`` is the action on the quote of a first key."""
         automaton, tables = self.automaton, self.tables
         step = layout.STEP
-        quote = tables.program(step, self._quote)
         close = tables.program(step, self._close)
         comma = tables.program(step, self._comma)
         line = automaton.line(self.depth + 1)
         key = tables.new_states(1)
-        tables.row(key)[0x22] = quote
+        tables.row(key)[0x22] = keys
         begin = tables.new_states(1)
         first = automaton.chain(line, key)
         tables.row(begin)[:] = tables.row(first)
         tables.row(begin)[0x7D] = close
         self._open = begin if line else automaton.gap(begin, "")
-        self._next = automaton.behind_comma(key, self.depth + 1)
         back = tables.new_states(1)
         tables.row(back)[0x2C] = comma
         tables.row(back)[0x7D] = close
         automaton.fix_before(back, 0x7D, self.depth)
         self._back = automaton.gap(back, "")
+
+    def _behind_comma(self, keys: int) -> int:
+        """The state behind a comma, where a quote has the action ``keys``."""
+        state = self._nexts.get(keys)
+        if state is None:
+            key = self.tables.new_states(1)
+            self.tables.row(key)[0x22] = keys
+            state = self._nexts[keys] = self.automaton.behind_comma(key, self.depth + 1)
+        return state
 
     def _member(self, value: Value) -> int:
         """The state behind the closing quote of a key whose member is in ``value``."""
@@ -154,16 +170,21 @@ class ObjectRule:
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
-        if symbol == self._quote:
-            return frame.register, self._keys(frame)
         if symbol == self._close:
             return 0, self.automaton.end if self._may_close(frame) else layout.DEAD
         if symbol == self._comma:
             # A comma promises a key.
-            return frame.register, self._next if self._keys(frame) else layout.DEAD
+            keys = self._keys(frame)
+            return frame.register, self._behind_comma(keys) if keys else layout.DEAD
         name = self._of_symbol.get(symbol)
         if name is not None:
+            if not self._may_come(frame, name):
+                return 0, layout.DEAD
             return self._after_key(frame, name, self.names[name], self._member)
+        if symbol in self._guards:
+            names, state = self._guards[symbol]
+            alive = any(self._may_come(frame, name) for name in names)
+            return frame.register, state if alive else layout.DEAD
         if symbol in self._other_symbols:
             if None in frame.seen:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
@@ -278,49 +299,66 @@ class ObjectRule:
 
     def _keys(self, frame: ObjectFrame) -> int:
         """The action behind the quote that begins a key: every key that may come now."""
-        allowed = [
-            (name, symbol)
-            for name, symbol in self._key_symbols.items()
-            if name not in frame.seen and self._is_alive(frame, name)
-        ]
-        if self.automaton.policy.property_order == "schema":
-            allowed = self._in_order(frame, allowed)
-        known = frame.seen - {None} | self._forbidden | self.names.keys()
-        others = [
-            where for where in range(len(self._classes)) if self._is_other_alive(frame, where)
-        ]
-        step = self.tables.program
-        entries: list[_Entry] = []
-        for name, symbol in allowed:
-            code = step(layout.STEP, symbol)
-            entries += [(text, code) for text in self._spelled(name)]
+        others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
+        if not others and not self._has_key(frame):
+            return layout.DEAD
+        seen = frozenset(n for n in frame.seen if n is not None and n not in self.names)
         if len(others) == 1 and self._classes[others[0]][0] is None:
-            named = {name for name, _ in allowed}
-            for name in known - named:
-                entries += [(text, layout.DEAD) for text in self._spelled(name)]
-            return self._node(tuple(sorted(entries)), b"", others[0])
-        codes = [self._node(tuple(sorted(entries)), b"", -1)] if entries else []
+            return self._trie(seen, others[0])
+        codes = [self._trie(frozenset(), -1)] if self._has_name(frame) else []
+        known = seen | self._forbidden | self.names.keys()
         codes += [self._other_keys(where, known) for where in others]
         return self.tables.choice(codes) if len(codes) != 1 else codes[0]
 
-    def _in_order(self, frame: ObjectFrame, allowed: list[Any]) -> list[Any]:
-        """Only keys that stand behind those seen, and before no required one that is missing."""
-        last = max((self._order.get(name or "", -1) for name in frame.seen), default=-1)
-        kept = []
-        for name, symbol in allowed:
-            if self._order[name] > last:
-                kept.append((name, symbol))
-                if name in self.required:
-                    break
-        return kept
+    def _trie(self, seen: frozenset[str], other: int) -> int:
+        """The first state of all named keys; those ``seen`` or forbidden are no others either."""
+        state = self._tries.get((seen, other))
+        if state is None:
+            step = self.tables.program
+            entries: list[_Entry] = []
+            for name, symbol in self._key_symbols.items():
+                code = step(layout.STEP, symbol)
+                entries += [(text, code) for text in self._spelled(name)]
+            if other >= 0:
+                for name in seen | self._forbidden:
+                    entries += [(text, layout.DEAD) for text in self._spelled(name)]
+            state = self._node(tuple(sorted(entries)), b"", other)
+            self._tries[seen, other] = state
+        return state
 
-    def _is_alive(self, frame: ObjectFrame, name: str) -> bool:
-        """Whether a key may come: there is a member for it, and the rest can be finished."""
+    def _has_key(self, frame: ObjectFrame) -> bool:
+        """Whether any key may come."""
+        return self._has_name(frame) or any(
+            self._other_may_come(frame, where) for where in range(len(self._classes))
+        )
+
+    def _has_name(self, frame: ObjectFrame) -> bool:
+        return any(self._may_come(frame, name) for name in self.names)
+
+    def _may_come(self, frame: ObjectFrame, name: str) -> bool:
+        """Whether a named key may come: it has not, and the rest can be finished behind it."""
+        if name in frame.seen:
+            return False
+        if self.automaton.policy.property_order == "schema" and not self._in_order(frame, name):
+            return False
+        if self.conjunction.longest is None and not frame.pending:
+            return True
         return self._after_key(frame, name, self.names[name], _nothing)[1] != layout.DEAD
 
-    def _is_other_alive(self, frame: ObjectFrame, where: int) -> bool:
+    def _other_may_come(self, frame: ObjectFrame, where: int) -> bool:
+        if self.conjunction.longest is None and not frame.pending:
+            return True
         value = self._classes[where][1]
         return self._after_key(frame, None, value, _nothing)[1] != layout.DEAD
+
+    def _in_order(self, frame: ObjectFrame, name: str) -> bool:
+        """Whether a key stands behind those seen, and before no required one that is missing."""
+        place = self._order[name]
+        return not any(
+            (other in frame.seen and self._order[other] > place)
+            or (other in self.required and other not in frame.seen and self._order[other] < place)
+            for other in self.names
+        )
 
     def _spelled(self, name: str) -> list[bytes]:
         found = spelling.spellings_of(name, self.automaton.policy)
@@ -365,8 +403,20 @@ class ObjectRule:
                 end += 1
             below = tuple((rest[1:], c) for rest, c in entries[at:end])
             row[byte] = self._node(below, prefix + text[:1], other)
+            if other < 0 and len(below) < len(entries):
+                row[byte] = self._guarded(below, int(row[byte]))
             at = end
         tables.row(state)[:] = row
+
+    def _guarded(self, below: tuple[_Entry, ...], state: int) -> int:
+        """The action of going on to ``state`` if one of the keys below it may still come."""
+        names = tuple(sorted({self._of_code[code] for _, code in below}))
+        key = (names, state)
+        symbol = self._guard_symbols.get(key)
+        if symbol is None:
+            symbol = self._guard_symbols[key] = self.tables.new_symbol()
+            self._guards[symbol] = (names, state)
+        return self.tables.program(layout.STEP, symbol)
 
     def _falling(self, body: int, other: int) -> Any:
         """A row from which every byte goes on in the string body."""
