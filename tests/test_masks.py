@@ -146,6 +146,36 @@ def test_an_atomic_token_that_the_vocabulary_lacks_is_named(item):
         fm.CompiledGrammar(grammar, fm.Vocabulary([b"a", b"<end>"], 1))
 
 
+def test_an_end_token_that_the_grammar_names_is_allowed_there_too():
+    tokens = [b"a", b"b", b"<end>", b"<stop>"]
+    rules = {"root": ir.sequence([ir.literal("a"), ir.Tokens(("<end>",)), ir.literal("b")])}
+    walk = Language(rules, tokens, ends=[2, 3]).walk()
+    for expected, token_id in (({0}, 0), ({2}, 2), ({1}, 1), ({2, 3}, None)):
+        assert row_ids(walk.matcher.next_token_bitmask()) == expected
+        assert np.flatnonzero(walk.matcher.filter_tokens(range(4))).tolist() == sorted(expected)
+        assert not walk.matcher.is_terminated()
+        if token_id is not None:
+            walk.accept(token_id)
+    assert walk.matcher.accept_token(2)
+    assert walk.matcher.is_terminated()
+
+
+@pytest.mark.parametrize("seed", range(30 if JIT_ENABLED else 4))
+def test_bytes_that_no_token_has_are_never_waited_for(seed):
+    """The vocabulary has no ``c``: the judge's alphabet has none either."""
+    chooser = random.Random(seed)
+    tokens = [b"a", b"b", b"ab", b"bba", b"<end>"]
+    while True:
+        rules = random_rules(chooser)
+        if Judge(rules).start() is not None:
+            break
+    if Judge(rules, alphabet=set(b"ab")).start() is None:
+        with pytest.raises(fm.UnsatisfiableGrammarError, match="byte that no token"):
+            fm.CompiledGrammar(Grammar(rules), fm.Vocabulary(tokens, 4))
+        return
+    check_walks(Language(rules, tokens, ends=[4]), chooser, 2, 6)
+
+
 # --- padding, duplicates, full rows
 
 

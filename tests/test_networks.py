@@ -9,6 +9,7 @@ import pytest
 
 from fastmask._jit import JIT_ENABLED
 from fastmask.automata import FIRST_SYMBOL
+from fastmask.errors import UnsatisfiableGrammarError
 from fastmask.grammar import ir
 from fastmask.grammar.core import Grammar
 from fastmask.networks import Networks, strongly_connected
@@ -162,6 +163,13 @@ def test_a_large_rule_in_many_places_is_called_not_copied():
     networks = gbnf(text)
     assert networks.names == ["root", "name"]
     assert len(networks.calls(networks.automata[0])) == 6
+
+
+def test_a_text_that_needs_an_absent_byte_is_left_out():
+    networks = gbnf('root ::= "a" | "b"', absent=b"b")
+    assert Reader(networks).step(Reader(networks).start(), ord("b")) == frozenset()
+    with pytest.raises(UnsatisfiableGrammarError, match="byte that no token"):
+        gbnf('root ::= "b"+', absent=b"b")
 
 
 def test_classes_of_atomic_tokens_are_symbols_behind_the_rules():
