@@ -23,7 +23,7 @@ from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.lengths import adopt_root, asking_node, bounded_node, count_characters
 from .kernels.naive import naive_row
 from .kernels.patch import patch_root
-from .kernels.rows import find_child, grow_tree, join_rows, link_node, locate_thread
+from .kernels.rows import copy_edges, find_child, grow_tree, join_rows, link_node, locate_thread
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
@@ -87,10 +87,7 @@ class Rows:
             rows.record.bound(slot)[: old.size] = old
         for scalar in (layout.R_N_NODES, layout.R_N_EVENTS):
             rows.words[scalar] = words[scalar]
-        edges = self.record.bound(layout.R_EDGES).reshape(-1, 2)
-        for key, child in edges[edges[:, 0] != 0].tolist():
-            node, outcome = (key >> 32) - 1, key & 0xFFFFFFFF
-            link_node(rows.words, node, outcome, child)
+        copy_edges(self.record.bound(layout.R_EDGES), rows.record.bound(layout.R_EDGES))
         rows.blocks, rows.free, rows.n_rows = self.blocks, self.free, self.n_rows
         rows.adopted, rows.counting = self.adopted, self.counting
         return rows
@@ -198,7 +195,7 @@ class Arena:
         self._make_cells()
         cells = self.record.bound(layout.A_CELLS)
         cells[layout.CELL * layout.BOTTOM] = tables.final_state
-        self.rows = Rows(tables, 512, 128)
+        self.rows = Rows(tables, 512, 512)
         self.root = self._intern_start()
 
     def _make_cells(self) -> None:
@@ -248,9 +245,7 @@ class Arena:
         Returns ACCEPTED and the new configuration, REFUSED or NEED_TEXT and the bytes read before.
         """
         while True:
-            status = advance(
-                matcher, self.rows.words, configuration, data, data.size, column
-            )
+            status = advance(matcher, self.rows.words, configuration, data, data.size, column)
             if status >= 0 or status == layout.NEED_TEXT:
                 return status, int(self.record.words[layout.A_RESULT])
             self._resolve(status)
@@ -526,9 +521,7 @@ class Arena:
                 np.zeros(tables.vocabulary.size, np.int16),
                 np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
             )
-            count_characters(
-                tables.record.words, self.record.words, body, between, end, *counts
-            )
+            count_characters(tables.record.words, self.record.words, body, between, end, *counts)
             self._shared.counts[name] = counts
         node = bounded_node(
             tables.record.words,

@@ -58,6 +58,7 @@ class _VocabularyArrays(NamedTuple):
     token_bytes: U8
     token_offsets: I32
     end_tokens: I32
+    absent_bytes: bytes
 
 
 @functools.lru_cache(maxsize=16)
@@ -69,6 +70,7 @@ def _vocabulary_arrays(vocabulary: Vocabulary) -> _VocabularyArrays:
         contiguous(vocabulary.token_bytes, np.uint8),
         contiguous(vocabulary.token_offsets, np.int32),
         np.array(vocabulary.eos_token_ids, np.int32),
+        vocabulary.absent_bytes,
     )
 
 
@@ -146,7 +148,10 @@ class Tables:
         schemas = _leaves(grammar, Schema)
         self.is_open = bool(schemas)
         self.networks = Networks(
-            grammar, self._classes_of.__getitem__, schemas, vocabulary.absent_bytes
+            grammar,
+            self._classes_of.__getitem__,
+            schemas,
+            _vocabulary_arrays(vocabulary).absent_bytes,
         )
         self._lay_out(self.networks, schemas)
         self._bind()

@@ -671,6 +671,21 @@ def link_node(rows, node, outcome, child):
     return np.int64(0)
 
 
+@kernel("int64(int64[::1], int64[::1])")
+def copy_edges(source, target):
+    """Enter all edges of one table (``source``) into another, larger one."""
+    mask = target.size // 2 - 1
+    for i in range(source.size // 2):
+        key = np.int64(source[2 * i])
+        if key != 0:
+            slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
+            while target[2 * slot] != 0:
+                slot = (slot + 1) & mask
+            target[2 * slot] = key
+            target[2 * slot + 1] = source[2 * i + 1]
+    return np.int64(0)
+
+
 @kernel("int64(int64[::1], int64[::1], int32[::1], int64, int64, int64)")
 def join_rows(tables, rows, leaves, count, row_number, address):
     """Enter a leaf whose row, written to ``address``, is the union of leaves[:count]'s rows."""
