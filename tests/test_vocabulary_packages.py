@@ -26,11 +26,11 @@ pytestmark = [pytest.mark.large, pytest.mark.filterwarnings("ignore")]
 def file_of(package: str, name: str) -> Path:
     """A data file of an installed package, which is not imported."""
     spec = importlib.util.find_spec(package)
-    if spec is None:
-        pytest.skip(f"the package with {package}/{name} is not installed")
-    return next(
-        path for folder in spec.submodule_search_locations if (path := Path(folder, name)).exists()
-    )
+    folders = [] if spec is None else spec.submodule_search_locations
+    for folder in folders:
+        if (path := Path(folder, name)).exists():
+            return path
+    pytest.skip(f"the package with {package}/{name} is not installed")
 
 
 def folder_of(name: str) -> Path:
