@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError
-from .constants import ARRAY, NUMBER, OBJECT, STRING, json_number
+from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, json_number
 from .members import Members
 from .numbers import first_numbers
 from .placing import ItemPlan, KeyPlan, item_plans, key_plans
@@ -35,7 +35,9 @@ _RISKY = frozenset(
     "allOf anyOf oneOf not if $ref $dynamicRef $recursiveRef".split()
 )
 
-Plan = tuple[Any, Any]  # a conjunction, and how to fill it
+# A conjunction, and how to fill it: `KeyPlan`, `ItemPlan`, or the key of a value. Without a
+# conjunction, the key of a value.
+Plan = tuple[Any, Any]
 
 
 class Emptiness:
@@ -89,7 +91,7 @@ class Emptiness:
 
     def _plan(self, question: Any) -> Plan:
         if question is TRUE:
-            return (None, None)
+            return (None, NULL_KEY)
         if question not in self._plans:
             self._empty.discard(question)
             self._solve(question)
@@ -97,7 +99,7 @@ class Emptiness:
 
     def _build(self, conjunction: Any, filling: Any, made: dict[Any, Any]) -> Any:
         if conjunction is None:
-            return filling
+            return self._members.json(filling)
         type_ = conjunction.type
         if isinstance(filling, KeyPlan):
             return {name: made[value] for name, value in filling.members()}
@@ -155,7 +157,7 @@ class Emptiness:
         if not isinstance(question, Value):
             return self._fill(question, can)
         if question.kind == AMONG:
-            return (None, self._members.json(min(question.constants, key=repr)))
+            return (None, min(question.constants, key=repr))
         for type_ in range(6):
             if question.types >> type_ & 1:
                 for conjunction in self._formulas.conjunctions(question, type_):

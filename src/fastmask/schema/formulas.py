@@ -8,12 +8,12 @@ Nothing is read before it is asked for: a schema of a thousand keys costs what i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from decimal import Decimal
 from types import GeneratorType
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from ..errors import BudgetError, UnsupportedFeatureError
+from ..errors import BudgetError, GrammarError, UnsupportedFeatureError
 from . import literals as lit
 from .constants import (
     ALL_TYPES,
@@ -88,8 +88,8 @@ class Formulas:
         The schema with the documents it refers to.
     formats : Iterable[str]
         Names of the formats that are asserted.
-    relaxed : set[tuple[int, str]]
-        Identity of a schema node and keyword of what is to be left out.
+    left_out : Mapping[tuple[int, str], GrammarError]
+        What is to be left out, by identity of the schema and keyword, and why.
 
     Attributes
     ----------
@@ -103,11 +103,11 @@ class Formulas:
         self,
         documents: Documents,
         formats: Iterable[str] = (),
-        relaxed: Iterable[tuple[int, str]] = (),
+        left_out: Mapping[tuple[int, str], GrammarError] | None = None,
     ) -> None:
         self.documents = documents
         self.constants = Constants()
-        self.relaxed = frozenset(relaxed)
+        self.left_out = dict(left_out or {})
         self._formats = frozenset(formats)
         self._scoped = documents.dynamic
         self._single = documents.is_single
@@ -175,7 +175,7 @@ class Formulas:
         seen: set[int] = set()
         while True:
             words = self._words(node, resource.draft)
-            if words != ["$ref"] or (id(node), "$ref") in self.relaxed:
+            if words != ["$ref"] or self._is_partial(node, words):
                 break
             if id(node) in seen:
                 raise UnsupportedFeatureError(
@@ -192,17 +192,25 @@ class Formulas:
         if seen:
             return self.place(node, resource, scope)
         types = ALL_TYPES
-        if "type" in words:
-            types = self._types(node, resource.draft)
-            if len(words) == 1:
-                return self._only_types(node, types, resource, scope)
-        if len(words) <= 2 and ("enum" in words or "const" in words) and not self.relaxed:
-            constants = self._enumerated(node, words, types)
-            if constants is not None:
-                return self.among(constants)
+        if self.left_out and self._is_partial(node, words):
+            if "type" in words and (id(node), "type") not in self.left_out:
+                types = self._types(node, resource.draft)
+        else:
+            if "type" in words:
+                types = self._types(node, resource.draft)
+                if len(words) == 1:
+                    return self._only_types(node, types, resource, scope)
+            if len(words) <= 2 and ("enum" in words or "const" in words):
+                constants = self._enumerated(node, words, types)
+                if constants is not None:
+                    return self.among(constants)
         place = self._new(SCHEMA, types)
         place.node, place.resource, place.scope = node, resource, scope
         return place
+
+    def _is_partial(self, node: dict[str, Any], words: list[str]) -> bool:
+        """Whether any keyword of a schema is left out."""
+        return bool(self.left_out) and any((id(node), word) in self.left_out for word in words)
 
     def _words(self, node: dict[str, Any], draft: Draft) -> list[str]:
         """The keywords of a schema that say something."""
@@ -568,15 +576,16 @@ class Formulas:
                     else:
                         answer = wanted.formulas[type_] = begun
                 elif answer is _OPEN:
-                    self._refuse_loop(wanted, [open_ for open_, _ in stack])
+                    if all(wanted is not open_ for open_, _ in stack):
+                        raise Unfinished
+                    self.refuse_loop(wanted)
         finally:
             for current, _ in stack:
                 current.formulas[type_] = _UNKNOWN
         return answer
 
-    def _refuse_loop(self, value: Value, path: list[Value]) -> None:
-        if value not in path:
-            raise Unfinished
+    def refuse_loop(self, value: Value) -> NoReturn:
+        """Refuse a schema that applies itself in place."""
         raise UnsupportedFeatureError(
             "$ref",
             "the schema applies itself to the same value, which defines nothing",

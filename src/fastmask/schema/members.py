@@ -124,7 +124,7 @@ class Members:
         constants = self._formulas.constants
         wanted = number + len(conjunction.excluded)
         plans = item_plans(
-            self._formulas, conjunction, lambda value: bool(ask(value, 1)), longer=wanted
+            self._formulas, conjunction, lambda value: bool(ask(value, wanted)), longer=wanted
         )
         for plan in plans:
             length = sum(times for _, times in plan)
@@ -144,7 +144,7 @@ class Members:
         constants = self._formulas.constants
         wanted = number + len(conjunction.excluded)
         plans = key_plans(
-            self._formulas, conjunction, lambda value: bool(ask(value, 1)), more=True
+            self._formulas, conjunction, lambda value: bool(ask(value, wanted)), more=wanted
         )
         for plan in plans:
             members = plan.members()

@@ -225,7 +225,7 @@ class Cell:
 
 
 class KeyPlan:
-    """Formulas of the members by key, and of so many undeclared keys of a cell."""
+    """Formulas of the members by key, and of keys yet to be taken from cells."""
 
     __slots__ = ("fresh", "named")
 
@@ -245,9 +245,13 @@ class KeyPlan:
 
 
 def key_plans(
-    formulas: Formulas, wanted: Objects, can: Can, more: bool = False
+    formulas: Formulas, wanted: Objects, can: Can, more: int = 0
 ) -> Iterator[KeyPlan]:
-    """Plans of an object, with few keys first; ``more``: with every further set of keys too."""
+    """Plans of an object.
+
+    One for each way to meet the obligations; with ``more``, every set of keys beyond them too,
+    where of each cell of undeclared keys only the first ``more`` are looked at.
+    """
     named: dict[str, Value] = {}
     for name, (_, required) in wanted.keys.items():
         if required:
@@ -263,7 +267,7 @@ def key_plans(
 class _Keys:
     """The search behind `key_plans`."""
 
-    def __init__(self, formulas: Formulas, wanted: Objects, can: Can, more: bool) -> None:
+    def __init__(self, formulas: Formulas, wanted: Objects, can: Can, more: int) -> None:
         self._formulas = formulas
         self._wanted = wanted
         self._can = can
@@ -353,29 +357,28 @@ class _Keys:
     def _every_set(
         self, taken: dict[str, Value], fresh: list[tuple[Cell, Value]]
     ) -> Iterator[KeyPlan]:
-        optional = [name for name in self._optional_names() if name not in taken]
-        cells = [c for c in self._all_cells() if c.value is not FALSE and self._can(c.value)]
-        places: list[Any] = [*optional, *cells]
-        stack: list[tuple[int, dict[str, Value], list[tuple[Cell, Value]]]] = [(0, taken, fresh)]
+        """Every set of further keys, depth first."""
+        named = KeyPlan(taken, fresh).members()
+        taken = dict(named)
+        member = self._formulas.member
+        places = [(name, member(self._wanted, name)) for name in self._optional_names()]
+        for cell in self._all_cells():
+            if cell.value is not FALSE and self._can(cell.value):
+                room = cell.room(self._more + len(fresh))
+                places.extend((key, cell.value) for key in cell.keys(room))
+        places = [place for place in places if place[0] not in taken]
+        stack = [(0, taken)]
         while stack:
-            number, named, more = stack.pop()
+            first, chosen = stack.pop()
             self._steps.spend()
-            size = len(named) + len(more)
-            if not self._fits(size):
+            if not self._fits(len(chosen)):
                 continue
-            if size >= self._wanted.shortest:
-                yield KeyPlan(named, more)
-            following: list[Any] = []
-            for i in range(number, len(places)):
-                place = places[i]
-                if isinstance(place, str):
-                    member = self._formulas.member(self._wanted, place)
-                    following.append((i + 1, {**named, place: member}, more))
-                elif place.room(sum(c is place for c, _ in more) + 1) > sum(
-                    c is place for c, _ in more
-                ):
-                    following.append((i, named, [*more, (place, place.value)]))
-            stack.extend(reversed(following))
+            if len(chosen) >= self._wanted.shortest:
+                yield KeyPlan(chosen, [])
+            stack.extend(
+                (i + 1, {**chosen, places[i][0]: places[i][1]})
+                for i in range(len(places) - 1, first - 1, -1)
+            )
 
     def _optional_names(self) -> list[str]:
         if self._optional is None:

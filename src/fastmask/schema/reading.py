@@ -21,14 +21,9 @@ from .values import FALSE, TRUE, Value
 if TYPE_CHECKING:
     from .formulas import Formulas
 
-__all__ = ["IN_PLACE", "exact_container", "read", "readers_of", "types_named"]
+__all__ = ["exact_container", "read", "readers_of", "types_named"]
 
 Reader: TypeAlias = "Callable[[Formulas, Value, Any, list[Clause]], None]"
-
-# Keywords that apply schemas to the very value they stand at.
-IN_PLACE = frozenset(
-    "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if dependentSchemas dependencies".split()
-)
 
 
 def read(formulas: Formulas, schema: Value, type_: int) -> list[Clause] | None:
@@ -42,14 +37,13 @@ def read(formulas: Formulas, schema: Value, type_: int) -> list[Clause] | None:
     if draft.ref_alone and "$ref" in node:
         node = {"$ref": node["$ref"]}
     readers = formulas.readers(draft)[type_]
-    relaxed = formulas.relaxed
+    left_out = formulas.left_out
     for keyword, value in node.items():
-        reader = readers.get(keyword)
-        if reader is None:
-            continue
-        if relaxed and (place, keyword) in relaxed:
+        if left_out and (place, keyword) in left_out:
             clauses.append((lit.UNKNOWN,))
-        else:
+            continue
+        reader = readers.get(keyword)
+        if reader is not None:
             reader(formulas, schema, value, clauses)
     return clauses
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
 from ..errors import BudgetError, GrammarError, GrammarSyntaxError, UnsupportedFeatureError
@@ -22,11 +22,15 @@ from .keywords import DRAFTS, TYPE_MASKS, Draft, draft_named
 
 __all__ = ["Documents", "Node", "Resource", "escaped", "schemas_below"]
 
-Node = dict[str, Any] | bool
+Node: TypeAlias = "dict[str, Any] | bool"
 
 _NODE_LIMIT = 1_000_000
 _DEPTH_LIMIT = 2_000
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
+_IN_PLACE = frozenset(
+    "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if then else dependentSchemas "
+    "dependencies".split()
+)
 _SCHEMA_SHAPES = {
     keywords.SCHEMA,
     keywords.SCHEMAS,
@@ -126,6 +130,7 @@ class Documents:
         self.root = self._open_document("", schema, default)
         if self._references:
             self._resolve_all()
+            self._find_loops()
 
     # Looking things up.
 
@@ -486,6 +491,65 @@ class Documents:
             except GrammarError as error:
                 path = self.pointer(node, keyword)
                 self.problems.append((node, keyword, _located(error, keyword, path)))
+
+    def _find_loops(self) -> None:
+        """Note each reference by which a schema would apply itself to the very same value."""
+        done: set[int] = set()
+        for start, keyword, _, resource in self._references:
+            if id(start) not in done:
+                self._find_loops_from(start, keyword, resource, done)
+
+    def _find_loops_from(
+        self, start: dict[str, Any], keyword: str, resource: Resource, done: set[int]
+    ) -> None:
+        """Depth first; a schema is open while the schemas it applies in place are looked at."""
+        open_ = {id(start)}
+        path = [(start, self._applied_in_place(start, resource))]
+        while path:
+            node, edges = path[-1]
+            edge = next(edges, None)
+            if edge is None:
+                path.pop()
+                open_.discard(id(node))
+                done.add(id(node))
+                continue
+            by, target, home = edge
+            if isinstance(target, bool) or id(target) in done:
+                continue
+            if id(target) in open_:
+                if home.draft.shapes.get(by) == keywords.REFERENCE:
+                    self._add_loop(node, by)
+                else:
+                    self._add_loop(start, keyword)
+            elif _IN_PLACE.isdisjoint(target):
+                done.add(id(target))
+            else:
+                path.append((target, self._applied_in_place(target, home)))
+                open_.add(id(target))
+
+    def _add_loop(self, node: dict[str, Any], keyword: str) -> None:
+        why = "the schema applies itself to the same value, which defines nothing"
+        path = self.pointer(node, keyword)
+        self.problems.append((node, keyword, UnsupportedFeatureError(keyword, why, path=path)))
+
+    def _applied_in_place(
+        self, node: dict[str, Any], resource: Resource
+    ) -> Iterator[tuple[str, Node, Resource]]:
+        """The schemas that a schema applies to the value it stands at, and by which keyword."""
+        shapes = resource.draft.shapes
+        for keyword, value in node.items():
+            if shapes.get(keyword) == keywords.REFERENCE:
+                if (value, resource) in self._resolved:
+                    yield (keyword, *self._resolved[value, resource])
+            elif keyword not in _IN_PLACE or keyword not in shapes:
+                continue
+            elif keyword in {"dependentSchemas", "dependencies"}:
+                for child in value.values():
+                    if isinstance(child, dict):
+                        yield keyword, child, self.resource_of(child, resource)
+            else:
+                for child in value if isinstance(value, list | tuple) else (value,):
+                    yield keyword, child, self.resource_of(child, resource)
 
     def _find(self, reference: str, resource: Resource) -> tuple[Node, Resource]:
         if reference.startswith("#"):

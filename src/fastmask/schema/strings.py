@@ -13,8 +13,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..automata import LAST_CODE_POINT, Dfa, Nfa, any_text
-from ..errors import BudgetError
+from ..errors import BudgetError, GrammarError
 from ..grammar.regex import regex_dfa
+from ..grammar.regex.ecma import EcmaParser
 from .constants import STRING
 from .formats import format_dfa
 from .scalars import Strings
@@ -30,6 +31,7 @@ __all__ = [
     "first_strings",
     "language",
     "matches",
+    "pattern_error",
     "some_string",
     "surely_matches",
     "value_language",
@@ -40,6 +42,11 @@ _LENGTH_LIMIT = 5_000
 _TEXT_LIMIT = 1_000_000
 _LITERAL = r"(?:[A-Za-z0-9_ \-/:,@#%&=~!<>;\"'`]|\\[\\^$.*+?()\[\]{}|/])"
 _FINITE = re.compile(rf"\^(?:\((?:\?:)?({_LITERAL}+(?:\|{_LITERAL}+)*)\)|({_LITERAL}+))\$")
+_PLAIN = re.compile(
+    r"\^?(?:(?:[A-Za-z0-9_ \-/:,@#%&=~!<>;\"'`.]|\\[dDsSwW.$^*+?()\[\]{}|/\\]"
+    r"|\[\^?(?:A-Z|a-z|0-9|A-F|a-f|[A-Za-z0-9_ .:,@#%&=~!;\"'`/]|\\[dDsSwW.\-/])+-?\])"
+    r"(?:[*+?]|\{\d{1,3},?\})?)*\$?"
+)
 _UNCERTAIN = re.compile(r"\(\?[^:]|\\[bB]|\[\^?\]|.\^|\$.|\[\^", re.DOTALL)
 
 
@@ -52,6 +59,18 @@ def finite_pattern(pattern: str) -> frozenset[str] | None:
         return None
     words = re.split(r"(?<!\\)\|", match[1]) if match[1] else [match[2]]
     return frozenset(re.sub(r"\\(.)", r"\1", word) for word in words)
+
+
+@lru_cache(maxsize=4_096)
+def pattern_error(pattern: str) -> GrammarError | None:
+    """Why a pattern cannot be read; None for one that can. Plain ones are not parsed for this."""
+    if _PLAIN.fullmatch(pattern):
+        return None
+    try:
+        EcmaParser(pattern).parse()
+    except GrammarError as error:
+        return error
+    return None
 
 
 def surely_matches(test: Test) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["unevaluated_items", "unevaluated_properties"]
 
 _SUBSET_LIMIT = 8
-_DEPTH_LIMIT = 64
+_SOURCE_LIMIT = 5_000
 
 Guard = tuple[Clause, ...]
 
@@ -74,13 +74,18 @@ def unevaluated_properties(formulas: Formulas, schema: Value, value: Value) -> l
 
 
 def unevaluated_items(formulas: Formulas, schema: Value, value: Value) -> list[Clause]:
-    """Clauses of ``unevaluatedItems: value`` in a schema."""
+    """Clauses of ``unevaluatedItems: value`` in a schema.
+
+    ``contains`` evaluates the items it finds from draft 2020-12 on.
+    """
     if value is TRUE:
         return []
     first: list[tuple[int, Guard]] = []
     everywhere: list[Guard] = []
     containing: list[tuple[Value, Guard]] = []
     for source, guard in _sources(formulas, schema):
+        if any(clause[0] == lit.SOME_KEY for clause in guard):
+            continue  # a dependency, which arrays do not have
         node, year = source.node, source.resource.draft.year
         items = node.get("items") if _has(source, "items") else None
         if isinstance(items, list | tuple):
@@ -118,16 +123,20 @@ def unevaluated_items(formulas: Formulas, schema: Value, value: Value) -> list[C
 
 def _sources(formulas: Formulas, schema: Value) -> Iterator[_Source]:
     """The schema and every schema it applies in place, with the conditions of each."""
-    stack: list[tuple[Value, Guard, int]] = [(schema, (), 0)]
+    stack: list[tuple[_Source, tuple[Value, ...]]] = [(_Source(schema, ()), (schema,))]
+    number = 0
     while stack:
-        source, guard, depth = stack.pop()
+        (source, guard), path = stack.pop()
         if source.kind != SCHEMA:
             continue
-        if depth > _DEPTH_LIMIT:
-            raise BudgetError("nested in-place schemas", _DEPTH_LIMIT, "nest combinators less")
+        number += 1
+        if number > _SOURCE_LIMIT:
+            raise BudgetError("schemas in place", _SOURCE_LIMIT, "combine fewer schemas")
         yield _Source(source, guard)
         for part, condition in _parts(formulas, source):
-            stack.append((part, (*guard, *condition), depth + 1))
+            if part in path:
+                formulas.refuse_loop(part)
+            stack.append((_Source(part, (*guard, *condition)), (*path, part)))
 
 
 def _parts(formulas: Formulas, source: Value) -> Iterator[tuple[Value, Guard]]:
