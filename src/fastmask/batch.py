@@ -61,7 +61,8 @@ def fill_next_token_bitmasks(
     )
     for i in np.flatnonzero(statuses < 0).tolist():
         statuses[i] = matchers[i]._fill(rows, int(places[i]))
-    return statuses != 0
+    applied: npt.NDArray[np.bool_] = statuses != 0
+    return applied
 
 
 def accept_tokens(
@@ -96,4 +97,5 @@ def accept_tokens(
             statuses[i] = matchers[i]._accept_slowly(int(tokens[i]))
         elif status and matchers[i]._terminate_early:
             matchers[i]._terminate_if_completed()
-    return statuses != 0
+    accepted: npt.NDArray[np.bool_] = statuses != 0
+    return accepted

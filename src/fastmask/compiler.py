@@ -1,8 +1,8 @@
 """`GrammarCompiler` and `CompiledGrammar`: a grammar meets a vocabulary; who remembers what.
 
-Compiling makes the tables; rows are made when a text first reaches them. A compiler remembers compiled
-grammars by the grammar's digest and drops the least recently used once all of them together, rows
-included, hold more bytes than it was given.
+Compiling makes the tables; rows are made when a text first reaches them. A compiler remembers
+compiled grammars by the grammar's digest and drops the least recently used once all of them
+together, rows included, hold more bytes than it was given.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class CompiledGrammar:
         Returns
         -------
         int32[n_states, words]
-            Row ``s`` is the mask in state ``s`` of the minimal automaton, numbered breadth first from
-            the start by ascending byte, the end ids included where the state accepts.
+            Row ``s`` is the mask in state ``s`` of the minimal automaton, numbered breadth first
+            from the start by ascending byte, the end ids included where the state accepts.
 
         Raises
         ------
@@ -159,7 +159,8 @@ class CompiledGrammar:
     ) -> CompiledGrammar:
         """Read what `save` wrote and compile it for the same vocabulary.
 
-        Tables are made anew, which takes milliseconds, so that no file is ever believed in their place.
+        Tables are made anew, which takes milliseconds, so that no file is ever believed in their
+        place.
 
         Raises
         ------
@@ -177,7 +178,7 @@ class CompiledGrammar:
         size = len(bytes.fromhex(vocabulary.digest))
         if rest[:size].hex() != vocabulary.digest:
             raise FormatError(
-                f"{os.fspath(path)} was compiled for another vocabulary: compile it again for this one"
+                f"{os.fspath(path)} was compiled for another vocabulary: compile it again"
             )
         return cls(Grammar.from_bytes(rest[size:]), vocabulary, cache_limit_bytes)
 
@@ -191,8 +192,8 @@ class CompiledGrammar:
 
     def __repr__(self) -> str:
         return (
-            f"<CompiledGrammar: {self.stats.n_rules} rules, {self.stats.minimal_states} states over "
-            f"{self.vocabulary.size:,} tokens>"
+            f"<CompiledGrammar: {self.stats.n_rules} rules, {self.stats.minimal_states} states "
+            f"over {self.vocabulary.size:,} tokens>"
         )
 
 

@@ -27,8 +27,7 @@ def forced_tokens(
         proposed = tokenize(whole)
     tokens: list[int] = []
     position = 0
-    for token in proposed:
-        token = int(token)
+    for token in map(int, proposed):
         if not 0 <= token < vocabulary.size or not vocabulary.is_text[token]:
             break
         data = vocabulary.tokens[token]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,10 @@ from ._arrays import I32, I64, U8
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
 from .errors import BitmaskError, MatcherError
+from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_token
 from .kernels.rows import fill_bitmask, locate_leaf
-from .jump_forward import forced_tokens
 from .rows import Rows, vacant_row_error
 
 __all__ = ["GrammarMatcher"]
@@ -249,7 +249,7 @@ class GrammarMatcher:
         return True
 
     def filter_tokens(self, token_ids: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Which of these tokens are allowed, bool[n]; no mask is computed (PICARD, Scholak 2021)."""
+        """Which of these tokens are allowed, bool[n], without a mask (PICARD, Scholak 2021)."""
         ids = np.asarray(token_ids).ravel().tolist()
         return np.fromiter((self.is_token_allowed(i) for i in ids), np.bool_, len(ids))
 
@@ -421,9 +421,7 @@ class GrammarMatcher:
         """A matcher in the same state, in constant time; each goes on alone from here."""
         length = int(self._words[layout.M_LENGTH])
         if length:
-            self._frozen = _Segment(
-                self._frozen, self._start, self._history, self._texts, length
-            )
+            self._frozen = _Segment(self._frozen, self._start, self._history, self._texts, length)
             self._start += length
             self._history = _NO_STEPS
             self._texts = []
@@ -462,7 +460,7 @@ class GrammarMatcher:
         return self._arena.open_rules(int(self._words[layout.M_CONFIGURATION]))
 
     def find_jump_forward_bytes(self) -> bytes:
-        """The bytes that must come next, whatever the model wants; empty where there is a choice."""
+        """The bytes that must come next, whatever the model wants; empty if there is a choice."""
         if self._words[layout.M_TERMINATED]:
             return b""
         forced = bytearray()
@@ -485,13 +483,14 @@ class GrammarMatcher:
         Parameters
         ----------
         tokenize : callable, optional
-            Gives the token ids of a text, for the model's own (canonical) tokenisation. Default: the
-            longest token that fits, again and again.
+            Gives the token ids of a text, for the model's own (canonical) tokenisation. Default:
+            the longest token that fits, again and again.
 
         Returns
         -------
         list of int
-            It ends where a longer token would reach past what is forced: there the model has a choice.
+            It ends where a longer token would reach past what is forced: there the model has a
+            choice.
         """
         return forced_tokens(self.find_jump_forward_bytes(), self.compiled.vocabulary, tokenize)
 
@@ -514,8 +513,8 @@ class GrammarMatcher:
         draft_tokens : int[n]
             The token of each node. Node 0 is the last token that was accepted already.
         token_bitmask : int32[n, words]
-            Row ``i`` becomes the mask after node ``i``. Rows of refused tokens and of what hangs below
-            them are not written.
+            Row ``i`` becomes the mask after node ``i``. Rows of refused tokens and of what hangs
+            below them are not written.
         time_threshold : float
             Seconds after which to stop; 0 or less for no limit.
 

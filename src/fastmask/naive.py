@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ._arrays import I32
 from .compiler import CompiledGrammar
 from .errors import MatcherError
@@ -23,8 +21,8 @@ def naive_mask(
 ) -> I32:
     """The mask after ``prefix``, every token read from its first byte.
 
-    It takes time in proportion to (vocabulary size) x (mean token length), whatever the state, and is
-    what tables and tries are measured against.
+    It takes time in proportion to (vocabulary size) x (mean token length), whatever the state, and
+    is what tables and tries are measured against.
 
     Parameters
     ----------

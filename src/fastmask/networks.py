@@ -1,12 +1,13 @@
-"""Recursive transition networks: one automaton a rule, whose edges are bytes or calls of other rules.
+"""Recursive transition networks: one automaton a rule, its edges bytes or calls of rules.
 
-The tables need two things that grammars need not have: no callee matches the empty text, and no rule
-calls itself before it has read a byte. Both can be had without changing the language, since only
-recognition is asked for:
+The tables need two things that grammars need not have: no callee matches the empty text, and no
+rule calls itself before it has read a byte. Both can be had without changing the language, since
+only recognition is asked for:
 
 * rules without recursion are put in place of their references, as far as they are small;
 * a call of a rule that may be empty becomes "call its non-empty part, or nothing";
-* the rules that call one another first, in a circle, are a left-linear grammar over everything else:
+* the rules that call one another first, in a circle, are a left-linear grammar over everything
+else:
   read backwards it is a finite automaton, in which "a whole A has been read" is a state that the
   alternatives beginning with A go on from. So left recursion, direct, indirect or hidden behind
   empty rules, becomes a loop.
@@ -16,6 +17,7 @@ Networks are Woods' (1970); the loop is the regular closure of left-linear rules
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Sequence_
 from typing import Any
@@ -211,7 +213,7 @@ def _inlinable(rules: Mapping[str, Expression], root: str) -> set[str]:
 def _weight(
     expression: Expression, weights: Mapping[str, int], inlined: set[str]
 ) -> tuple[int, bool]:
-    """About how many automaton edges an expression needs, and whether it has a wide character set."""
+    """About how many edges an expression needs, and whether it has a wide character set."""
     known: dict[int, int] = {}
     wide = False
     for node in postorder(expression):
@@ -234,7 +236,7 @@ def _weight(
 
 
 def strongly_connected(targets: list[list[int]]) -> list[list[int]]:
-    """Strongly connected components, each after those it leads to (Tarjan 1972, without recursion)."""
+    """Strongly connected components, each after those it leads to (Tarjan 1972)."""
     n = len(targets)
     order = [-1] * n
     low = [0] * n
@@ -288,7 +290,7 @@ def _edges(automaton: Dfa) -> Any:
         cuts = [0, *(np.flatnonzero(row[1:] != row[:-1]) + 1).tolist(), 256]
         rows += [
             (state, low, high - 1, int(row[low]))
-            for low, high in zip(cuts, cuts[1:], strict=False)
+            for low, high in itertools.pairwise(cuts)
             if row[low]
         ]
     states, columns = np.nonzero(table[:, n_classes:])

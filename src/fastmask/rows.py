@@ -1,9 +1,10 @@
 """Rows of a compiled grammar: the arena of stack cells, and the decision trees that end in rows.
 
-An `Arena` holds what all matchers of a compiled grammar share and change: interned cells, scratch for
-kernels, and the current generation of `Rows`. Its lock is taken to intern, to walk and to grow; looking
-up what is known takes none. `Rows` never move or shrink: growing and clearing make a new generation,
-and whoever reads the old one keeps it alive. Row blocks are never rewritten and never reused.
+An `Arena` holds what all matchers of a compiled grammar share and change: interned cells, scratch
+for kernels, and the current generation of `Rows`. Its lock is taken to intern, to walk and to grow;
+looking up what is known takes none. `Rows` never move or shrink: growing and clearing make a new
+generation, and whoever reads the old one keeps it alive. Row blocks are never rewritten and never
+reused.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Rows:
     def next_row(self) -> int:
         """Address of a free row, which stays free until `take`."""
         if not self.free:
-            # Small first, since many grammars need few rows; touched now, not under a token's clock.
+            # Small first, since many grammars need few rows; touched before they are needed.
             self.free = min(64, max(8, self.n_rows))
             block = np.empty((self.free, self.row_bytes // 4), np.int32)
             block.fill(0)
@@ -293,7 +294,7 @@ class Arena:
         while True:
             status = next_bytes(matcher, self.rows.words, configuration, allowed)
             if status >= 0:
-                return allowed != 0
+                return allowed.astype(np.bool_)
             self._resolve(status)
 
     def naive_row(self, matcher: I64, row: U32) -> None:

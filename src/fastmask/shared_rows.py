@@ -1,9 +1,9 @@
 """Rows that many grammars have in common, kept for a vocabulary.
 
-What a scalar (a string, a number, white space) lets through before it is left does not depend on the
-grammar around it. It is kept under the name of its automaton: the row, and the trie nodes at which a
-token leaves the frame. For strings there are also the lengths of tokens, from which the rows of
-bounded strings are cut.
+What a scalar (a string, a number, white space) lets through before it is left does not depend on
+the grammar around it. It is kept under the name of its automaton: the row, and the trie nodes at
+which a token leaves the frame. For strings there are also the lengths of tokens, from which the
+rows of bounded strings are cut.
 """
 
 from __future__ import annotations

@@ -524,7 +524,7 @@ class Tables:
         return self._rule_names[int(np.searchsorted(self._rule_offsets, index, side="right")) - 1]
 
     def regular_states(self) -> list[int] | None:
-        """The states of a grammar without calls, premultiplied, in order; None if there are calls."""
+        """The states of a grammar without calls, premultiplied; None if there are calls."""
         if self.is_open or self._n_programs > 1:
             return None
         first = self.start_state >> self.shift

@@ -74,7 +74,7 @@ def _byte(items: list[Value]) -> Expression:
 
 
 def _regex(
-    positional: list[Value], json_string: Value = False, flags: Value = None, **others: Value
+    positional: list[Value], json_string: Value = False, flags: Value | None = None, **others: Value
 ) -> Expression:
     """A pattern, matched whole, with ``\\d \\w \\s`` and case of ASCII.
 

@@ -43,7 +43,8 @@ def expression_dfa(expression: Expression, rules: Mapping[str, Expression]) -> D
     BudgetError
         The automaton grows past its limits.
     """
-    return _run(_Builder(rules).dfa(expression))
+    dfa: Dfa = _run(_Builder(rules).dfa(expression))
+    return dfa
 
 
 def _run(first: Step) -> Any:

@@ -1,4 +1,4 @@
-"""Advance a matcher: by one token on the lock-free fast path, by any bytes under the arena's lock."""
+"""Advance a matcher: by one token without a lock, by any bytes under the arena's lock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from .._jit import inner, kernel, record_at, view_i32, view_i64, view_u8
 from .cells import find_cell, intern_threads
 from .layout import (
-    ACCEPTED,
     A_CAPACITY,
     A_CELLS,
     A_FORWARD,
@@ -20,6 +19,7 @@ from .layout import (
     A_THREADS,
     A_TOP,
     A_WORK,
+    ACCEPTED,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
@@ -40,7 +40,6 @@ from .layout import (
     M_TERMINATED,
     NEED_LOCK,
     NEED_SPACE,
-    NEED_TEXT,
     NIL,
     PROGRAM,
     PUSH,
@@ -48,8 +47,6 @@ from .layout import (
     RETURN,
     SET,
     STEP,
-    TEXT,
-    THREAD,
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
@@ -62,6 +59,8 @@ from .layout import (
     T_TOKEN_KIND,
     T_TOKEN_OFFSETS,
     T_VOCAB_SIZE,
+    TEXT,
+    THREAD,
 )
 from .step import find_move, general_step, move_action
 
@@ -199,8 +198,8 @@ def load_threads(cells, threads, arena, configuration, room):
 def advance(matcher, rows, configuration, data, length, column):
     """Step ``configuration`` over data[:length], or over one pseudo-column if that is >= 0.
 
-    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED and NEED_TEXT
-    A_RESULT is the number of bytes read before the one that failed.
+    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED and
+    NEED_TEXT A_RESULT is the number of bytes read before the one that failed.
     """
     tables = record_at(matcher[M_TABLES], T_SIZE)
     arena = record_at(matcher[M_ARENA], A_SIZE)

@@ -63,8 +63,8 @@ KNOW = 3  # (of tree nodes) needs the register at `depth` itself
 LEFT = 5  # (of tree nodes) needs how many more the counting register allows and asks for
 WALK = 4  # needs nothing but to be walked, from state `action`
 
-# Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the program
-# is the step taken on it already, or 0.
+# Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the
+# program is the step taken on it already, or 0.
 DEPTHS = 256
 DEEPEST = 24  # a list further down is told by its id, not by its state
 
@@ -122,7 +122,7 @@ T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
 T_LONGEST = 43  # bytes of the longest token
-T_MOVES = 41  # int64[2 * power of two]: (register + 1) << 32 | symbol, or 0; register << 32 | action
+T_MOVES = 41  # int64[2 * n]: (register + 1) << 32 | symbol, or 0; register << 32 | action
 T_SIZE = 48
 
 TEXT = -1

@@ -1,8 +1,8 @@
 """Rows of strings whose length is bounded, out of the row of the string without a bound.
 
-A token's part inside the string has some number of characters, which no stack changes. So the row with
-``left`` characters to go is the unbounded row without the tokens that have more, and without those that
-reach the closing quote too early.
+A token's part inside the string has some number of characters, which no stack changes. So the row
+with ``left`` characters to go is the unbounded row without the tokens that have more, and without
+those that reach the closing quote too early.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def count_characters(tables, arena, state, body, end, token_counts, place_counts
     """Count the characters that tokens begin inside a string, read from ``state``.
 
     ``body`` is the state between two characters, ``end`` the one behind the closing quote.
-    token_counts[id] becomes the number for tokens that stay inside, -2 minus it for those whose last
-    byte is the quote, -1 for all others; place_counts[node] the number at trie nodes behind the quote.
+    token_counts[id] becomes the number for tokens that stay inside, -2 minus it for those whose
+    last byte is the quote, -1 for all others; place_counts[node] the number at trie nodes behind
+    the quote.
     """
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
@@ -99,8 +100,13 @@ def write_length_row(token_counts, left, least, row):
     return np.int64(0)
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, uint32[::1], int16[::1], int64, int64)")
-def bounded_node(tables, arena, rows, model, left, least, length_row, place_counts, number, address):
+@kernel(
+    "int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, uint32[::1], int16[::1],"
+    " int64, int64)"
+)
+def bounded_node(
+    tables, arena, rows, model, left, least, length_row, place_counts, number, address
+):
     """Enter the node of a bounded string: ``model``'s row and events as far as the bounds allow."""
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)

@@ -1,4 +1,4 @@
-"""The mask without tables or tries: every token read from its first byte. The cost is n tokens x L bytes.
+"""The mask without tables or tries: every token read from its first byte, n tokens x L bytes.
 
 It serves to judge the fast way and to be measured against it.
 """
@@ -25,7 +25,6 @@ from .layout import (
     M_ARENA,
     M_TABLES,
     NEED_SPACE,
-    THREAD,
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
@@ -41,6 +40,7 @@ from .layout import (
     T_TOKEN_BYTES,
     T_TOKEN_OFFSETS,
     T_VOCAB_SIZE,
+    THREAD,
 )
 from .step import general_step
 

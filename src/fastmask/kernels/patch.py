@@ -1,8 +1,8 @@
 """The row of a state that is nearly another's: a copy, and a walk where the two part.
 
-In the trie of an object's keys every byte that no key goes on with falls out into the string body that
-all keys share. Such a state lets the same tokens through as that body does, save those that follow
-the trie to the end of a key: a few dozen trie nodes instead of all.
+In the trie of an object's keys every byte that no key goes on with falls out into the string body
+that all keys share. Such a state lets the same tokens through as that body does, save those that
+follow the trie to the end of a key: a few dozen trie nodes instead of all.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ from .step import emit
 def patch_root(tables, arena, rows, model, state, body, back, row_number, address):
     """Enter a node with the row and events of ``model``, changed as far as ``state`` differs.
 
-    ``model`` is the tree node of ``body`` called from ``state``'s frame, to return to ``back``. Where
-    the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the node or a
-    status.
+    ``model`` is the tree node of ``body`` called from ``state``'s frame, to return to ``back``.
+    Where the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the
+    node or a status.
     """
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
@@ -79,7 +79,7 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
     start = np.int64(rows[R_N_EVENTS])
     rows[R_FIRST_EVENT] = start
 
-    # Both states side by side over the trie; own[level] is the pair's first, the other is beside it.
+    # Both states side by side over the trie: own[level], and the other half a buffer further.
     v = np.int64(0)
     last = np.int64(tables[T_TRIE_NODES])
     room = own.size // 2

@@ -1,11 +1,12 @@
 """Bitmask rows: decision trees over stack reads, the walk that grows them, and the fill.
 
 Which tokens a thread lets through depends on its state, and for the tokens that leave the frame on
-what lies below. A tree has one root a state. Its row holds the tokens accepted without a look below;
-its events are the trie nodes at which a walk had to know the stack. The tree asks one question (the
-list at some depth), has one edge an answer, and the child has a row with more tokens and perhaps
-events that look deeper. A leaf has no events left and its row is the mask. Rows are thus shared by
-all stacks that look alike as far as any token can see, and a new stack costs one probe an answer.
+what lies below. A tree has one root a state. Its row holds the tokens accepted without a look
+below; its events are the trie nodes at which a walk had to know the stack. The tree asks one
+question (the list at some depth), has one edge an answer, and the child has a row with more tokens
+and perhaps events that look deeper. A leaf has no events left and its row is the mask. Rows are
+thus shared by all stacks that look alike as far as any token can see, and a new stack costs one
+probe an answer.
 
 Cost: a plain trie node is four loads and two stores, about 5 ns; a root walks the nodes its state
 lets through, a child only its events' subtrees; a hit is one load and a copy of the row.
@@ -26,6 +27,7 @@ from .._jit import (
     view_u8,
     words_at,
 )
+from .accept import load_threads
 from .cells import scratch_cell
 from .layout import (
     A_CAPACITY,
@@ -84,23 +86,22 @@ from .layout import (
     POP,
     PROGRAM,
     PUSH,
-    READ,
-    RETURN,
     R_EDGES,
     R_EVENTS,
     R_FIRST_EVENT,
     R_MISSING_NODE,
     R_MISSING_OUTCOME,
     R_MISSING_SYMBOL,
-    R_NODES,
     R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
+    R_NODES,
     R_ROOT,
     R_ROW_OF,
     R_SIZE,
+    READ,
+    RETURN,
     SET,
-    THREAD,
     T_ACTIONS,
     T_ALTS,
     T_CLASSES,
@@ -125,11 +126,11 @@ from .layout import (
     T_TRIE_TOKEN,
     T_VOCAB_SIZE,
     T_WORDS,
+    THREAD,
     UNKNOWN,
     VACANT,
     WALK,
 )
-from .accept import load_threads
 from .step import emit, find_move, general_step, move_action
 
 # --- finding a row -------------------------------------------------------------------------------
@@ -345,9 +346,9 @@ def row_flags(row, size):
 def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
 
-    The row is written to ``address``. The new tree node is entered at R_N_NODES with its events, but
-    not linked: the caller does that once everything is in place. Needs the lock.
-    Returns 1 if the new row is in use, 0 if the parent's row serves, or a status.
+    The row is written to ``address``. The new tree node is entered at R_N_NODES with its events,
+    but not linked: the caller does that once everything is in place. Needs the lock. Returns 1 if
+    the new row is in use, 0 if the parent's row serves, or a status.
     """
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)

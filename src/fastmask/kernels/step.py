@@ -1,10 +1,10 @@
 """Steps of the pushdown automaton: the fast path of one thread, and the general step of a set.
 
-Cost: a plain move is two loads and an add; a call or return adds one hash probe or one load. Only an
-ambiguous column, or a return through a list of several cells, needs the general step. The tables have
-no nullable callee and no left recursion, so a call always reads a byte before it returns and the calls
-made at one place form no cycle: callees are taken in the order of their rank, each once, with the
-list of everyone who calls it.
+Cost: a plain move is two loads and an add; a call or return adds one hash probe or one load. Only
+an ambiguous column, or a return through a list of several cells, needs the general step. The tables
+have no nullable callee and no left recursion, so a call always reads a byte before it returns and
+the calls made at one place form no cycle: callees are taken in the order of their rank, each once,
+with the list of everyone who calls it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from .._jit import inner, kernel
 from .cells import insert
 from .layout import (
-    ANY_TEXT,
     A_NEEDED,
     A_PENDING,
     A_REGISTER,
@@ -23,6 +22,7 @@ from .layout import (
     A_TEXT,
     A_THREADS,
     A_WORK,
+    ANY_TEXT,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
@@ -46,11 +46,11 @@ from .layout import (
     POP,
     PROGRAM,
     PUSH,
-    READ,
-    RETURN,
     R_EVENTS,
     R_FIRST_EVENT,
     R_N_EVENTS,
+    READ,
+    RETURN,
     SET,
     STEP,
     THREAD,

@@ -1,8 +1,8 @@
 """Arrays: items by position, how many there are, how many are of a kind, and whether they differ.
 
-An array that asks nothing of its items but one formula needs no register. Any other has a frame that
-knows how many items came (as far as that matters), how many of each kind, which obligations are open
-and, where items must differ and only finitely many may come, which of them came.
+An array that asks nothing of its items but one formula needs no register. Any other has a frame
+that knows how many items came (as far as that matters), how many of each kind, which obligations
+are open and, where items must differ and only finitely many may come, which of them came.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class ArrayRule:
     def _write_states(self, comma: int | None, close: int, item: int) -> int:
         """Write the states; the one behind the opening bracket.
 
-        The actions on a comma (None: just go on), on the closing bracket, and on the first byte of an
-        item are given.
+        The actions on a comma (None: just go on), on the closing bracket, and on the first byte of
+        an item are given.
         """
         automaton, tables = self.automaton, self.tables
         key = tables.new_states(1)

@@ -95,8 +95,7 @@ class ObjectRule:
         self._close, self._comma = (tables.new_symbol() for _ in range(2))
         self._key_symbols = {name: tables.new_symbol() for name in self.names}
         self._of_code = {
-            tables.program(layout.STEP, symbol): name
-            for name, symbol in self._key_symbols.items()
+            tables.program(layout.STEP, symbol): name for name, symbol in self._key_symbols.items()
         }
         self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
         self._other_symbols = [tables.new_symbol() for _ in self._classes]
@@ -191,7 +190,8 @@ class ObjectRule:
             where = self._other_symbols.index(symbol)
             return self._after_key(frame, None, self._classes[where][1], self._jump)
         text = _key_text(self.tables.texts[symbol])
-        return self._after_key(frame, text, self.formulas.member(self.conjunction, text), self._jump)
+        value = self.formulas.member(self.conjunction, text)
+        return self._after_key(frame, text, value, self._jump)
 
     def _jump(self, value: Value) -> int:
         """Read the byte at hand as the first behind a key."""
@@ -377,9 +377,7 @@ class ObjectRule:
             state = self._nodes[key] = self.tables.new_states(1)
             if other >= 0:
                 self.tables.models[state] = (body, self._other_state(other))
-            self.tables.defer(
-                state, lambda s: self._write_node(s, entries, prefix, body, other)
-            )
+            self.tables.defer(state, lambda s: self._write_node(s, entries, prefix, body, other))
         return state
 
     def _write_node(
