@@ -69,11 +69,15 @@ def built(start: Hashable, moves: Callable[[Any], tuple[Row, bool]]) -> Dfa:
     for state in order:
         row, accepting = moves(state)
         targets = []
+        before: Hashable = 0
+        known = 0
         for target in row:
-            known = ids.get(target)
-            if known is None:
-                known = ids[target] = len(ids)
-                order.append(target)
+            if target is not before:  # digits come in runs
+                before = target
+                known = ids.get(target, -1)
+                if known < 0:
+                    known = ids[target] = len(ids)
+                    order.append(target)
             targets.append(known)
         if len(labels) == len(table):
             table = np.concatenate([table, np.zeros_like(table)])

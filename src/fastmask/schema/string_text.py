@@ -32,6 +32,7 @@ _APART = np.zeros(256, np.int64)
 _APART[[*b'"\\/bfnrtu0123456789acdeABCDEF']] = np.arange(1, 30)
 _APART[:0x20] = 30
 
+_CELL_LIMIT = 4 * MAX_CELLS  # before columns that are alike are merged
 _ADVICE = "use fewer or shorter strings"
 _LETTERS = dict(zip('"\\/\b\f\n\r\t', '"\\/bfnrt', strict=True))
 
@@ -86,8 +87,8 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
     columns, bytes_of = _columns(classes)
     n_out = len(bytes_of)
     total = first + n_nodes
-    if total * n_out > MAX_CELLS:
-        raise BudgetError("automaton table cells", MAX_CELLS, _ADVICE)
+    if total * n_out > _CELL_LIMIT:
+        raise BudgetError("automaton table cells", _CELL_LIMIT, _ADVICE)
     out = np.zeros(total * n_out, np.int32)
     _kernels.write_texts(
         classes,
