@@ -281,7 +281,8 @@ def test_categories_of_all_characters(pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     ["k", "s", "i", "ſ", "ß", "ẞ", "µ", "\u0345", "Σ", "İ", "ı", "ǅ", "\U00010400", "1",
-     "[a-kS-Z]", "[^a-z]", "[\u0370-\u03ff]", "[\U00010400-\U00010410b]", "[\U00010400b]"],
+     "[a-kS-Z]", "[^a-z]", "[\u0370-\u03ff]", "[\U00010400-\U00010410b]", "[\U00010400b]",
+     r"[^\wé]", r"[K\W]", "[\u0345-\U00010400]"],
 )  # fmt: skip
 @pytest.mark.parametrize("flags", ["(?i)", "(?ai)"])
 def test_case_of_all_characters(pattern: str, flags: str) -> None:
@@ -289,6 +290,27 @@ def test_case_of_all_characters(pattern: str, flags: str) -> None:
     points = {p for p in range(0x11000) if not 0xD800 <= p < 0xE000}
     expected = {point for point in points if matches(chr(point))}
     assert characters(regex_dfa(flags + pattern)) & points == expected
+
+
+CHARACTERS = "aAzkKsSiIıſßẞµμΣσςéÉΩK09_-^][. \n\t\x1c\x85\xa0\u2028٣Ⅷ²日😀𐐨ǅİ\u0345|&~#"
+
+
+@st.composite
+def sets_in_brackets(draw: st.DrawFn) -> str:
+    """A set in brackets over characters with something special about each."""
+    parts = [draw(st.sampled_from(["[", "[^"])), draw(st.sampled_from(["", "]"]))]
+    for _ in range(draw(st.integers(1, 4))):
+        low, high = sorted(draw(st.tuples(*[st.sampled_from(CHARACTERS)] * 2)))
+        escape = draw(st.sampled_from([r"\d", r"\w", r"\s", r"\D", r"\W", r"\S", r"\b", r"\x41"]))
+        both = f"{re.escape(low)}-{re.escape(high)}"
+        parts.append(draw(st.sampled_from([both, re.escape(low), escape])))
+    return "".join([*parts, draw(st.sampled_from(["]", "-]"]))])
+
+
+@same_unicode
+@given(sets_in_brackets(), st.sampled_from(["", "(?i)", "(?a)", "(?ai)"]))
+def test_random_sets(pattern: str, flags: str) -> None:
+    assert differing(flags + pattern, list(CHARACTERS)) == []
 
 
 def test_properties_are_an_extension() -> None:

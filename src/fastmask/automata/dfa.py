@@ -14,6 +14,7 @@ from .._arrays import I32, I64, U8, contiguous
 from ..errors import FormatError
 from ..kernels import paths as _paths
 from ..kernels import product as _product
+from .characters import characters_by_target
 from .construction import Arrays, Ranges, minimal, moves_of, side_by_side, sorted_strings
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Dfa", "product"]
 
 Array = TypeVar("Array", bound=np.ndarray[Any, Any])
-
-# First and last lead byte in UTF-8, and how many continuation bytes follow.
-_LEAD_BYTES = ((0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3))
 
 
 class Dfa:
@@ -325,26 +323,7 @@ class Dfa:
             Targets in the order of their first code points.
         """
         self._bytes_only()
-        found: dict[int, list[tuple[int, int]]] = {}
-
-        def add(low: int, high: int, target: int) -> None:
-            ranges = found.setdefault(target, [])
-            if ranges and ranges[-1][1] == low - 1:
-                low = ranges.pop()[0]
-            ranges.append((low, high))
-
-        known: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for low, high, target in self.byte_ranges(state):
-            if low < 0x80:
-                add(low, min(high, 0x7F), target)
-            for first, last, n_more in _LEAD_BYTES:
-                for lead in range(max(low, first), min(high, last) + 1):
-                    base = (lead & (0x3F >> n_more)) << (6 * n_more)
-                    for a, b, to in self._spans(target, n_more, known):
-                        add(base + a, base + b, to)
-        return sorted(
-            ((target, tuple(ranges)) for target, ranges in found.items()), key=lambda item: item[1]
-        )
+        return characters_by_target(self.byte_ranges, state)
 
     # Operations. Each returns a new minimal automaton.
 
@@ -527,26 +506,6 @@ class Dfa:
             for low, high, target in self.byte_ranges(state)
             for byte in range(low, high + 1)
         ]
-
-    def _spans(
-        self, state: int, n_more: int, known: dict[tuple[int, int], list[tuple[int, int, int]]]
-    ) -> list[tuple[int, int, int]]:
-        """What ``n_more`` continuation bytes lead to: (first, last, target) of their payloads."""
-        if n_more == 0:
-            return [(0, 0, state)]
-        key = (state, n_more)
-        if key not in known:
-            spans: list[tuple[int, int, int]] = []
-            for low, high, target in self.byte_ranges(state):
-                for byte in range(max(low, 0x80), min(high, 0xBF) + 1):
-                    base = (byte - 0x80) << (6 * (n_more - 1))
-                    for a, b, to in self._spans(target, n_more - 1, known):
-                        if spans and spans[-1][1] == base + a - 1 and spans[-1][2] == to:
-                            spans[-1] = (spans[-1][0], base + b, to)
-                        else:
-                            spans.append((base + a, base + b, to))
-            known[key] = spans
-        return known[key]
 
 
 def product(automata: Sequence[Dfa]) -> tuple[Dfa, list[int]]:

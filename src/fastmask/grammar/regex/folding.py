@@ -11,12 +11,13 @@ import bisect
 import functools
 
 from ...automata import Ranges
-from .charsets import LAST, complement, intersection, normal, union
+from .charsets import complement, intersection, normal, union
 from .properties import case_pairs, is_cased
 
 __all__ = ["fold_literal", "fold_ranges"]
 
 LAST_BMP = 0xFFFF
+CAPITAL_SHARP_S = 0x1E9E
 
 
 @functools.cache
@@ -54,7 +55,8 @@ def fold_ranges(ranges: Ranges, literals: tuple[int, ...], ascii_only: bool) -> 
     Parameters
     ----------
     ranges : Ranges
-        The set's ranges and categories.
+        The set's ranges as they are written, in any order (not ``\\w`` and its like, which are the
+        same in either case).
     literals : tuple of int
         The set's single characters. Beyond the first plane ``re`` takes them as they are written,
         so an upper case letter there matches nothing.
@@ -62,12 +64,18 @@ def fold_ranges(ranges: Ranges, literals: tuple[int, ...], ascii_only: bool) -> 
         Whether only ASCII letters have case.
     """
     whole = normal([*ranges, *((point, point) for point in literals)])
-    lower, _, alike = _lower_cases()
+    lower, from_lower, alike = _lower_cases()
     if ascii_only:
         letters = intersection(whole, ((0x41, 0x5A), (0x61, 0x7A)))
         others = [(low ^ 32, high ^ 32) for low, high in letters]
-        for low, high in intersection(ranges, ((LAST_BMP + 1, LAST),)):  # ``re`` folds these too
-            others += [(lower[point],) * 2 for point in lower if low <= point <= high]
+        for low, high in ranges:
+            if high > LAST_BMP:  # ``re`` takes such a range for upper cases of any letters
+                upper = (point for point in lower if low <= point <= high)
+                folded = [
+                    lower[point] for point in upper if _is_upper_case(point, from_lower, lower)
+                ]
+                folded += [other for point in folded for other in alike.get(point, ())]
+                others += [(point, point) for point in folded]
         return normal([*whole, *others])
     starts = [low for low, _ in whole]
 
@@ -84,3 +92,8 @@ def fold_ranges(ranges: Ranges, literals: tuple[int, ...], ascii_only: bool) -> 
     matched = [point for point, low in lower.items() if low in added or inside(low)]
     kept = intersection(whole, complement(normal((point, point) for point in upper)))
     return union(kept, tuple((point, point) for point in (*added, *matched)))
+
+
+def _is_upper_case(point: int, from_lower: dict[int, list[int]], lower: dict[int, int]) -> bool:
+    """Whether a character is the upper case of its lower case (the Kelvin sign is not)."""
+    return point == min(from_lower[lower[point]]) and point != CAPITAL_SHARP_S

@@ -23,6 +23,7 @@ from .charsets import (
     NOT_NEWLINE,
     complement,
     normal,
+    union,
 )
 from .folding import fold_literal, fold_ranges
 from .nodes import Anchor, AnchorKind, Atomic, Node, widths
@@ -57,6 +58,35 @@ FLAGS = {
     "u": Flag.UNICODE,
 }
 KINDS_OF_TEXT = Flag.ASCII | Flag.UNICODE
+
+
+class _Members:
+    """What a set in brackets holds."""
+
+    __slots__ = ("categories", "literals", "ranges")
+
+    def __init__(self) -> None:
+        self.literals: list[int] = []
+        self.ranges: list[tuple[int, int]] = []
+        self.categories: list[Ranges] = []
+
+    def add(self, element: Ranges | int) -> None:
+        """Add an element that is not part of a range."""
+        if isinstance(element, int):
+            self.literals.append(element)
+        else:
+            self.categories.append(element)
+
+    def only_character(self) -> int | None:
+        """The character of a set of one, which is treated like one outside brackets."""
+        single = not self.ranges and not self.categories and len(set(self.literals)) == 1
+        return self.literals[0] if single else None
+
+    def characters(self) -> Ranges:
+        """The set itself."""
+        points = ((code, code) for code in self.literals)
+        categories = (pair for ranges in self.categories for pair in ranges)
+        return normal([*points, *self.ranges, *categories])
 
 
 class PythonParser(Parser):
@@ -180,13 +210,11 @@ class PythonParser(Parser):
         if letter in DIGITS:
             self.reference_or_octal(letter, start)
             return
-        value = self.category(letter) or self.set_or_point(letter, start)
+        value = self.set_or_point(letter, start)
         if isinstance(value, int):
             self.add_point(value)
-        elif letter in "pP":
-            self.add(CharSet(self.folded(value)) if value else NOTHING)
         else:
-            self.add(CharSet(value))
+            self.add(CharSet(value) if value else NOTHING)
 
     def reference_or_octal(self, first: str, start: int) -> None:
         """A backslash and a digit that is not 0: three octal digits, or else a group."""
@@ -219,7 +247,8 @@ class PythonParser(Parser):
             return self.named_character(start)
         if letter in "pP":
             ranges = self.property(letter, start)
-            return ranges if letter == "p" else complement(ranges)
+            ranges = ranges if letter == "p" else complement(ranges)
+            return fold_ranges(ranges, (), self.ascii) if self.ignore_case else ranges
         if "a" <= letter <= "z" or "A" <= letter <= "Z":
             self.fail(f"\\{letter} is no escape", start)
         return ord(letter)
@@ -246,65 +275,53 @@ class PythonParser(Parser):
             self.fail(f"there is no Unicode property {name!r}", start)
         return ranges
 
-    def folded(self, ranges: Ranges, literals: tuple[int, ...] = ()) -> Ranges:
-        """A set of the pattern under the current flags."""
-        if self.ignore_case:
-            return fold_ranges(ranges, literals, self.ascii)
-        return normal([*ranges, *((code, code) for code in literals)]) if literals else ranges
-
     # Sets in brackets.
 
     def brackets(self) -> None:
         """``[``"""
         start = self.at - 1
         negated = self.take("^")
-        ranges: list[tuple[int, int]] = []
-        literals: list[int] = []
-        empty = True
+        members = _Members()
+        first = True
         while True:
-            if self.at == len(self.text):
-                self.fail("this set is never closed", start)
             begin = self.at
-            token = self.token()
-            if token == "]" and not empty:
+            token = self.set_token(start)
+            if token == "]" and not first:
                 break
-            empty = False
+            first = False
             low = self.set_element(token, begin)
-            if self.take("-"):
-                if self.at == len(self.text):
-                    self.fail("this set is never closed", start)
-                if self.text[self.at] == "]":
-                    self.at += 1
-                    self.put(low, ranges, literals)
-                    literals.append(ord("-"))
-                    break
-                after = self.at
-                high = self.set_element(self.token(), after)
-                if not isinstance(low, int) or not isinstance(high, int) or high < low:
-                    self.fail("this is no range of characters", begin)
-                ranges.append((low, high))
-            else:
-                self.put(low, ranges, literals)
-        if not ranges and len(set(literals)) == 1:
-            if not negated:
-                self.add_point(literals[0])
-                return
-            code = literals[0]
-            chars = fold_literal(code, self.ascii) if self.ignore_case else normal([(code, code)])
+            if not self.take("-"):
+                members.add(low)
+                continue
+            after = self.at
+            token = self.set_token(start)
+            if token == "]":
+                members.add(low)
+                members.add(ord("-"))
+                break
+            high = self.set_element(token, after)
+            if not isinstance(low, int) or not isinstance(high, int) or high < low:
+                self.fail("this is no range of characters", begin)
+            members.ranges.append((low, high))
+        code = members.only_character()
+        if code is not None and not negated:
+            self.add_point(code)
+            return
+        if not self.ignore_case:
+            chars = members.characters()
+        elif code is not None:
+            chars = fold_literal(code, self.ascii)
         else:
-            chars = self.folded(normal(ranges), tuple(literals))
-        if negated:
-            chars = complement(chars)
+            ranges, literals = tuple(members.ranges), tuple(members.literals)
+            chars = union(fold_ranges(ranges, literals, self.ascii), *members.categories)
+        chars = complement(chars) if negated else chars
         self.add(CharSet(chars) if chars else NOTHING)
 
-    def put(
-        self, element: Ranges | int, ranges: list[tuple[int, int]], literals: list[int]
-    ) -> None:
-        """Add an element that is not part of a range."""
-        if isinstance(element, int):
-            literals.append(element)
-        else:
-            ranges.extend(element)
+    def set_token(self, start: int) -> str:
+        """The next character or escape of the set that was opened at ``start``."""
+        if self.at == len(self.text):
+            self.fail("this set is never closed", start)
+        return self.token()
 
     def set_element(self, token: str, start: int) -> Ranges | int:
         """A character or escape inside brackets."""
