@@ -64,19 +64,14 @@ def fold_ranges(ranges: Ranges, literals: tuple[int, ...], ascii_only: bool) -> 
         Whether only ASCII letters have case.
     """
     whole = normal([*ranges, *((point, point) for point in literals)])
-    lower, from_lower, alike = _lower_cases()
     if ascii_only:
         letters = intersection(whole, ((0x41, 0x5A), (0x61, 0x7A)))
         others = [(low ^ 32, high ^ 32) for low, high in letters]
         for low, high in ranges:
             if high > LAST_BMP:  # ``re`` takes such a range for upper cases of any letters
-                upper = (point for point in lower if low <= point <= high)
-                folded = [
-                    lower[point] for point in upper if _is_upper_case(point, from_lower, lower)
-                ]
-                folded += [other for point in folded for other in alike.get(point, ())]
-                others += [(point, point) for point in folded]
+                others += ((point, point) for point in _lower_cases_of(low, high))
         return normal([*whole, *others])
+    lower, _, alike = _lower_cases()
     starts = [low for low, _ in whole]
 
     def inside(point: int) -> bool:
@@ -94,6 +89,9 @@ def fold_ranges(ranges: Ranges, literals: tuple[int, ...], ascii_only: bool) -> 
     return union(kept, tuple((point, point) for point in (*added, *matched)))
 
 
-def _is_upper_case(point: int, from_lower: dict[int, list[int]], lower: dict[int, int]) -> bool:
-    """Whether a character is the upper case of its lower case (the Kelvin sign is not)."""
-    return point == min(from_lower[lower[point]]) and point != CAPITAL_SHARP_S
+def _lower_cases_of(low: int, high: int) -> list[int]:
+    """Characters whose upper case is in a range (the Kelvin sign is no upper case of k)."""
+    lower, from_lower, alike = _lower_cases()
+    capitals = [point for point in lower if low <= point <= high and point != CAPITAL_SHARP_S]
+    found = [lower[point] for point in capitals if point == min(from_lower[lower[point]])]
+    return [*found, *(other for point in found for other in alike.get(point, ()))]

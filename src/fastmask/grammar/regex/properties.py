@@ -3,7 +3,7 @@
 ``unicode.bin`` holds them for Unicode 14.0.0, the version of Python 3.11: boundaries of ranges as
 differences, three planes of bytes, compressed. It is read when a pattern first needs it (1 ms); a
 set is unpacked when first asked for. The names are those of ECMA-262 (tables of general categories,
-scripts and binary properties).
+scripts and binary properties). ``.ci/unicode_tables.py`` makes the file.
 """
 
 from __future__ import annotations
