@@ -18,6 +18,7 @@ from fastmask.automata import Dfa, any_text
 from fastmask.errors import BudgetError
 from fastmask.grammar.regex import regex_dfa
 from fastmask.schema import literals as lit
+from fastmask.schema import spelling
 from fastmask.schema.constants import NUMBER, STRING, exact
 from fastmask.schema.exponents import MOST_DIGITS, with_exponents, with_float_forms
 from fastmask.schema.formulas import Formulas
@@ -311,6 +312,13 @@ def test_numbers_that_no_automaton_holds():
     ]
 
 
+def test_integers_left_out_and_multiples_of_integers():
+    literals = [(lit.INTEGER, True), (lit.MULTIPLE, 7, True), (lit.AT_LEAST, 0)]
+    assert accepted(literals, PLAIN, "0 -0 7 7.0 14 15 -7 700") == ["0", "7", "14", "700"]
+    literals = [(lit.INTEGER, True), (lit.EXCEPT_CONSTANTS, frozenset((0, 12)))]
+    assert accepted(literals, PLAIN, "0 -0 12 1 120 -12") == ["1", "120", "-12"]
+
+
 def test_common_numbers_are_made_once():
     literals = [(lit.AT_LEAST, 0), (lit.AT_MOST, 1)]
     one, two = (number_language(Numbers.of(NUMBER, literals), PLAIN, {}) for _ in range(2))
@@ -441,6 +449,26 @@ def test_a_state_that_reads_like_the_inside_of_an_escape():
     assert spelled(strings).accepts(b'\\ud83d\\ude00x"')
 
 
+def test_many_different_characters():
+    """Scattered characters need more nodes than there is room for at first."""
+    codes = [0x3400 + i * i % 20_011 for i in range(1, 4_000)]
+    strings = Dfa.from_strings([chr(code).encode() for code in codes])
+    language = spelled(strings)
+    assert is_minimal(language)
+    for code in range(0x3400, 0x3400 + 2_000):
+        inside = code in set(codes)
+        assert language.accepts(f'\\u{code:04x}"'.encode()) == inside
+        assert language.accepts(f'{chr(code)}"'.encode()) == inside
+
+
+@pytest.mark.large
+def test_escapes_of_too_many_strings():
+    """Every character of such a set would need its own states of four digits."""
+    words = ["".join(chr(0x4E00 + i * j % 20_011) for j in range(3, 23)) for i in range(20_000)]
+    with pytest.raises(BudgetError, match="fewer or shorter strings"):
+        spelled(Dfa.from_strings([word.encode() for word in words]))
+
+
 def test_labels_are_kept():
     keys = Dfa.from_strings(["é".encode(), b"a/b", b"plain"], [7, 3, 12])
     language = key_language(keys, PLAIN)
@@ -543,6 +571,16 @@ def test_string_conjunctions(literals):
                 assert language.accepts(body.encode()) == inside, text
                 slashes = body.replace("/", "\\/")
                 assert language.accepts(slashes.encode()) == inside, text
+
+
+def test_strings_are_remembered_up_to_a_number():
+    everything = formulas()
+    spelling._known_strings.clear()
+    for i in range(spelling._MOST_KNOWN + 5):
+        conjunction = Strings.of(STRING, [(lit.AMONG_CONSTANTS, frozenset((f"{i}",)))])
+        one = string_language(conjunction, everything, PLAIN)
+        assert string_language(conjunction, everything, PLAIN) is one
+    assert len(spelling._known_strings) == 5
 
 
 def test_free_strings_take_every_spelling():

@@ -235,8 +235,6 @@ class _Sizes:
         """The state behind the point, and whether the number may end without one."""
         if low != _KEPT and (count < len(self.low) or low < 0):
             return 0, False
-        if high > 0 and high != _KEPT and count == len(self.high):
-            return 0, False
         is_low = low == 0
         is_high = high == 0 and count == len(self.high)
         return (self.sign, -1, 0, is_low, is_high, False), self._is_kept(0, is_low, is_high)
