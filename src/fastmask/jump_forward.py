@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
+from ._arrays import I32
 from .vocabulary import TokenTrie, Vocabulary
 
 __all__ = ["forced_tokens"]
@@ -13,11 +16,13 @@ def forced_tokens(
     forced: bytes,
     vocabulary: Vocabulary,
     tokenize: Callable[[str], Iterable[int]] | None,
+    row_behind: Callable[[int], I32],
 ) -> list[int]:
     """Tokens that spell the beginning of ``forced``.
 
     They are those of ``tokenize``, or the longest that fit. The list ends before the first token at
-    whose place a longer one would reach past ``forced``: there the model has a choice.
+    whose place a longer one, reaching past ``forced``, is allowed: there the model has a choice.
+    ``row_behind(n)`` gives the bitmask row behind the first ``n`` forced bytes.
     """
     trie = vocabulary.trie
     if tokenize is None:
@@ -31,7 +36,9 @@ def forced_tokens(
         if not 0 <= token < vocabulary.size or not vocabulary.is_text[token]:
             break
         data = vocabulary.tokens[token]
-        if not forced.startswith(data, position) or _reaches_past(trie, forced, position):
+        if not forced.startswith(data, position) or _reaches_past(
+            trie, forced, position, row_behind
+        ):
             break
         tokens.append(token)
         position += len(data)
@@ -84,7 +91,16 @@ def _longest(data: bytes, trie: TokenTrie) -> Iterable[int]:
         position += length
 
 
-def _reaches_past(trie: TokenTrie, data: bytes, position: int) -> bool:
-    """Whether some token is data[position:] and more."""
+def _reaches_past(
+    trie: TokenTrie, data: bytes, position: int, row_behind: Callable[[int], I32]
+) -> bool:
+    """Whether a token that is data[position:] and more is allowed."""
     nodes = list(_nodes(trie, data, position))
-    return len(nodes) == len(data) - position and bool(trie.skip[nodes[-1]] > nodes[-1] + 1)
+    if len(nodes) < len(data) - position:
+        return False
+    node = nodes[-1]
+    longer = trie.order[trie.first[node + 1] : trie.first[trie.skip[node]]]
+    if longer.size == 0:
+        return False
+    row = row_behind(position).view(np.uint32)
+    return bool(((row[longer >> 5] >> (longer & 31).astype(np.uint32)) & 1).any())

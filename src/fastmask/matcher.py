@@ -30,6 +30,7 @@ __all__ = ["GrammarMatcher"]
 _FIRST_HISTORY = 256
 
 
+_UNSEEN = object()
 _NO_ROWS: I32 = np.zeros((0, 0), np.int32)
 _NO_STEPS: I32 = np.zeros(0, np.int32)
 
@@ -100,7 +101,7 @@ class GrammarMatcher:
                     f"stop token id {outside[0]} is outside the vocabulary of {vocabulary.size} ids"
                 )
         self._terminate_early = terminate_without_stop_token
-        self._bitmask: Any = None
+        self._bitmask: Any = _UNSEEN
         self._bitmask_rows: I32 = _NO_ROWS
         self._words: I64 = np.zeros(layout.M_SIZE, np.int64)
         self._address: int = self._words.__array_interface__["data"][0]
@@ -185,8 +186,11 @@ class GrammarMatcher:
             return self._stop_row(), 0
         generation, leaf = self._leaf()
         flags = generation.flags(leaf)
+        if flags & layout.VACANT and self._own_stops is None:
+            raise vacant_row_error(self._place())
         row = generation.view(leaf)
         if self._own_stops is not None:
+            generation.views.pop(leaf, None)
             row = row.copy()
             _set_bits(row, self.compiled.vocabulary.eos_token_ids, False)
             _set_bits(row, self._stops, bool(flags & layout.COMPLETE))
@@ -433,7 +437,7 @@ class GrammarMatcher:
         twin._own_stops = self._own_stops
         twin._stops = self._stops
         twin._terminate_early = self._terminate_early
-        twin._bitmask = None
+        twin._bitmask = _UNSEEN
         twin._bitmask_rows = _NO_ROWS
         twin._frozen = self._frozen
         twin._start = self._start
@@ -492,7 +496,15 @@ class GrammarMatcher:
             It ends where a longer token would reach past what is forced: there the model has a
             choice.
         """
-        return forced_tokens(self.find_jump_forward_bytes(), self.compiled.vocabulary, tokenize)
+        forced = self.find_jump_forward_bytes()
+
+        def row_behind(position: int) -> I32:
+            ahead = self.fork()
+            if position:
+                ahead.accept_bytes(forced[:position])
+            return ahead.next_token_bitmask()
+
+        return forced_tokens(forced, self.compiled.vocabulary, tokenize, row_behind)
 
     def traverse_draft_tree(
         self,

@@ -94,12 +94,12 @@ class Networks:
         self.root = self._index[grammar.root]
         automata = [self._automaton(self._rules[name]) for name in self.names]
         if absent:
+            needed = [b for b in absent if any(a.table[:, a.classes[b]].any() for a in automata)]
             automata = _without_bytes(automata, len(self.names), absent)
             if automata[self.root].is_empty:
-                shown = ", ".join(f"0x{b:02x}" for b in absent[:8])
                 raise UnsatisfiableGrammarError(
-                    f"every text of the grammar needs a byte that no token of the vocabulary has "
-                    f"({shown}{', ...' if len(absent) > 8 else ''})"
+                    f"every text of the grammar needs a byte that no token of the vocabulary has: "
+                    f"{_shown(needed)}"
                 )
         self.subset_states = sum(a.n_subset_states for a in automata)
         self.minimal_states = sum(a.n_states - 1 for a in automata)
@@ -331,6 +331,12 @@ def _without_bytes(automata: list[Dfa], n_rules: int, absent: bytes) -> list[Dfa
             nfa.accept(state)
         result.append(nfa.determinise())
     return result
+
+
+def _shown(needed: list[int]) -> str:
+    """Bytes by number, and as text where they are printable."""
+    named = [f"0x{b:02x}" + (f" ({chr(b)!r})" if 0x20 <= b < 0x7F else "") for b in needed]
+    return ", ".join(named[:8]) + (", ..." if len(named) > 8 else "")
 
 
 def _single_bytes(edges: Any) -> Any:

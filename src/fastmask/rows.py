@@ -194,8 +194,6 @@ class Arena:
         ):
             self.record.bind(slot, np.zeros(size, np.int32))
         self._make_cells()
-        cells = self.record.bound(layout.A_CELLS)
-        cells[layout.CELL * layout.BOTTOM] = tables.final_state
         self.rows = Rows(tables, 512, 512)
         self.root = self._intern_start()
 
@@ -209,6 +207,7 @@ class Arena:
         used = layout.CELL * int(words[layout.A_COUNT])
         if words[layout.A_CELLS]:
             cells[:used] = self.record.bound(layout.A_CELLS)[:used]
+        cells[layout.CELL * layout.BOTTOM] = self.tables.final_state
         cells[layout.HASH_OFFSET] = offset
         cells[layout.HASH_MASK] = table - 1
         self.record.bind(layout.A_FORWARD, np.zeros(scratch, np.int32))

@@ -86,6 +86,13 @@ def _leaves(grammar: Grammar, kind: type) -> list[Any]:
     )
 
 
+def _repeats(automaton: Dfa, back: int) -> bool:
+    """Whether all accepting states go on as ``back`` does, which accepts, wherever it can go on."""
+    accepting = automaton.labels != 0
+    row = automaton.table[back]
+    return bool(accepting[back] and ((row == 0) | (automaton.table[accepting] == row)).all())
+
+
 class Tables:
     """The pushdown automaton of one grammar over one vocabulary.
 
@@ -215,7 +222,7 @@ class Tables:
         for i, automaton in enumerate(automata):
             n_choices = self._n_alts
             block = self._actions(
-                automaton, calls[i], moves[i], first, follow[i], starts, ranks, bases[i]
+                i, automaton, calls[i], moves[i], first, follow[i], starts, ranks, bases[i]
             )
             last = bases[i] + automaton.n_states
             self.actions[bases[i] + 1 : last, : self.n_columns] = block[1:]
@@ -418,7 +425,8 @@ class Tables:
             for state, callee, _ in own:
                 begins[state] |= first[callee]
             for _, callee, back in own:
-                follow[callee] |= begins[back]
+                if callee != caller or not _repeats(automata[caller], back):
+                    follow[callee] |= begins[back]
                 if automata[caller].labels[back] and callee != caller:
                     inherits.append((callee, caller))
         inherits = list(dict.fromkeys(inherits))
@@ -430,6 +438,7 @@ class Tables:
 
     def _actions(
         self,
+        number: int,
         automaton: Dfa,
         calls: list[tuple[int, int, int]],
         moves: I32,
@@ -446,8 +455,10 @@ class Tables:
         pushes: list[tuple[int, int, npt.NDArray[np.bool_]]] = []
         only_returns = accepting & ~automaton.table.any(axis=1)
         for state, callee, back in calls:
-            # A call after which nothing is left to do but return needs no frame (Leo 1991).
-            target = 0 if only_returns[back] else (base + back) << self.shift
+            # A call needs no frame if nothing is left to do behind it but return (Leo 1991), or
+            # only what the callee, which is the same rule, could have gone on with itself.
+            is_tail = only_returns[back] or (callee == number and _repeats(automaton, back))
+            target = 0 if is_tail else (base + back) << self.shift
             code = self.program(layout.PUSH, starts[callee], target, ranks[callee])
             pushes.append((state, code, first[callee]))
             block[state, (count[state] == 0) & first[callee]] = code

@@ -23,7 +23,6 @@ from .layout import (
     CELL_PARENT,
     CELL_REGISTER,
     CELL_STATE,
-    FIRST_CELL,
     HASH_MASK,
     HASH_OFFSET,
     NIL,
@@ -199,7 +198,7 @@ def rehash_cells(arena):
     cells = view_i32(arena, A_CELLS)
     offset = np.int64(cells[HASH_OFFSET])
     mask = np.int64(cells[HASH_MASK])
-    for cell in range(FIRST_CELL, arena[A_COUNT]):
+    for cell in range(BOTTOM, arena[A_COUNT]):
         at = cell * CELL
         slot = cell_slot(
             cells[at + CELL_STATE],
