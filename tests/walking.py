@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,22 @@ def row_ids(row: np.ndarray) -> set[int]:
     """The ids of the bits that are set."""
     bits = np.unpackbits(np.ascontiguousarray(row).view(np.uint8), bitorder="little")
     return set(np.flatnonzero(bits).tolist())
+
+
+@functools.lru_cache(maxsize=4)
+def _ids_by_bytes(vocabulary: fm.Vocabulary) -> dict[bytes, int]:
+    return {vocabulary.tokens[i]: i for i in np.flatnonzero(vocabulary.is_text).tolist()}
+
+
+def longest_tokens(data: bytes, vocabulary: fm.Vocabulary) -> list[int]:
+    """A text as the longest tokens from the left."""
+    known = _ids_by_bytes(vocabulary)
+    tokens, position = [], 0
+    while position < len(data):
+        size = next(n for n in range(32, 0, -1) if data[position : position + n] in known)
+        tokens.append(known[data[position : position + size]])
+        position += len(data[position : position + size])
+    return tokens
 
 
 class Language:
