@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .grammar.core import Grammar
     from .matcher import GrammarMatcher
     from .naive import naive_mask
+    from .schema.report import SchemaReport
+    from .schema.source import check_schema
     from .vocabulary import Vocabulary
     from .warm import warm_up
 
@@ -35,6 +37,8 @@ __version__ = "0.1.0"
 
 #: Where each public name lives.
 _HOMES = {
+    ".schema.report": ("SchemaReport",),
+    ".schema.source": ("check_schema",),
     ".batch": ("accept_tokens", "fill_next_token_bitmasks"),
     ".bitmask": (
         "allocate_token_bitmask",
@@ -67,6 +71,8 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = ("errors", "sampling", "toy")
 
 __all__ = [
+    "SchemaReport",
+    "check_schema",
     "BitmaskError",
     "BudgetError",
     "CompiledGrammar",

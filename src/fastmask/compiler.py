@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,13 @@ from ._arrays import I32
 from ._files import read_checked, write_checked
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
+from .grammar.ir import Schema
 from .rows import Arena
 from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from .schema.report import SchemaReport
 
 __all__ = ["CompileStats", "CompiledGrammar", "GrammarCompiler"]
 
@@ -114,6 +118,12 @@ class CompiledGrammar:
             # Matchers under way keep theirs; what they no longer need goes with them.
             self._arena = self._new_arena()
         return self._arena
+
+    @property
+    def report(self) -> SchemaReport | None:
+        """What becomes of each keyword of the schema; None for a grammar without one."""
+        root = self.grammar.rules[self.grammar.root]
+        return root.source.report if isinstance(root, Schema) else None
 
     @property
     def memory_size_bytes(self) -> int:

@@ -145,6 +145,10 @@ class Schema:
 class SchemaSource(Protocol):
     """A schema with its options: a value, equal and hashed by its text."""
 
+    @property
+    def report(self) -> Any:
+        """What becomes of each keyword."""
+
     def to_bytes(self) -> bytes:
         """Schema and options as bytes."""
 

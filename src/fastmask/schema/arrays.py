@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UnsupportedFeatureError
 from ..kernels import layout
+from .automaton import MOST_DIFFERENT, finite
 from .values import FALSE, Value
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayRule"]
 
-_MOST_DIFFERENT = 64
 _NONE: frozenset[Any] = frozenset()
 
 
@@ -189,14 +189,12 @@ class ArrayRule:
                 choices += [(*choice, i) for choice in choices]
         return choices
 
-    def _different(
-        self, item: Value, used: frozenset[Any]
-    ) -> list[tuple[Value, frozenset[Any]]]:
+    def _different(self, item: Value, used: frozenset[Any]) -> list[tuple[Value, frozenset[Any]]]:
         """The item, or where items must differ each single item that has not come yet."""
         if not self.conjunction.unique or self.conjunction.longest == 1:
             return [(item, used)]
         formulas = self.automaton.formulas
-        constants = self.automaton.finite(item, _MOST_DIFFERENT)
+        constants = finite(formulas, item, MOST_DIFFERENT)
         if constants is None:
             raise UnsupportedFeatureError(
                 "uniqueItems", "items of which there are more than a few cannot be kept apart"
@@ -211,9 +209,7 @@ class ArrayRule:
         return (
             seen.n >= c.shortest
             and not seen.pending
-            and all(
-                n >= least for n, (_, least, _) in zip(seen.counts, c.counts, strict=True)
-            )
+            and all(n >= least for n, (_, least, _) in zip(seen.counts, c.counts, strict=True))
         )
 
     def _can_finish(self, seen: _Seen) -> bool:
@@ -221,8 +217,12 @@ class ArrayRule:
         if self._may_close(seen):
             return True
         c = self.conjunction
-        if c.longest is None and not c.prefix and not c.unique and not seen.pending and (
-            len(c.counts) <= 1
+        if (
+            c.longest is None
+            and not c.prefix
+            and not c.unique
+            and not seen.pending
+            and (len(c.counts) <= 1)
         ):
             return True
         known = self._finishing.get(seen)

@@ -16,9 +16,7 @@ import numpy as np
 from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
-from .arrays import ArrayRule
 from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY
-from .emptiness import Emptiness
 from .objects import ObjectRule
 from .policy import Policy
 from .values import Value
@@ -27,12 +25,14 @@ if TYPE_CHECKING:
     from ..tables import Tables
     from .formulas import Formulas
 
-__all__ = ["SchemaAutomaton"]
+__all__ = ["MOST_DIFFERENT", "SchemaAutomaton", "finite"]
 
 _VALUE_BYTES = b'"-0123456789[{tfn'
 _MOST_INDENT = 40
 _MOST_SPACE = 64
 _NO_LIMIT = (1 << 31) - 1
+#: Values of which an array may have each once, at the most.
+MOST_DIFFERENT = 64
 CALL_RANK = (1 << 24) + 1
 
 
@@ -54,7 +54,7 @@ class SchemaAutomaton:
     ) -> None:
         self.tables = tables
         self.formulas = formulas
-        self.emptiness = Emptiness(formulas)
+        self.emptiness = formulas.emptiness
         self.policy = policy
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
@@ -110,9 +110,7 @@ class SchemaAutomaton:
             if not value.types >> type_ & 1:
                 continue
             conjunctions = [
-                c
-                for c in self.formulas.conjunctions(value, type_)
-                if not self.is_empty(c)
+                c for c in self.formulas.conjunctions(value, type_) if not self.is_empty(c)
             ]
             if not conjunctions:
                 continue
@@ -142,6 +140,8 @@ class SchemaAutomaton:
         key = (type_, level, conjunction.identity())
         rule = self._rules.get(key)
         if rule is None:
+            from .arrays import ArrayRule
+
             kind: Any = ObjectRule if type_ == OBJECT else ArrayRule
             rule = self._rules[key] = kind(self, conjunction, depth)
         return rule
@@ -167,9 +167,7 @@ class SchemaAutomaton:
         """The action on the opening quote of strings."""
         if len(conjunctions) == 1 and spelling.needs_counter(conjunctions[0]):
             return self._counted(conjunctions[0].shortest, conjunctions[0].longest)
-        languages = [
-            spelling.string_language(c, self.formulas, self.policy) for c in conjunctions
-        ]
+        languages = [spelling.string_language(c, self.formulas, self.policy) for c in conjunctions]
         return self._scalar(languages)
 
     def _scalar(self, languages: list[Dfa]) -> int:
@@ -361,17 +359,18 @@ class SchemaAutomaton:
             state = int(self.tables.row(state)[byte])
         return state
 
-    def finite(self, value: Value, limit: int) -> list[Any] | None:
-        """All constants in a formula, or None if they are more than ``limit``."""
-        found: list[Any] = []
-        for type_ in range(6):
-            if not value.types >> type_ & 1:
-                continue
-            for conjunction in self.formulas.conjunctions(value, type_):
-                allowed = getattr(conjunction, "allowed", None)
-                if allowed is None:
-                    return None
-                found += allowed
-                if len(found) > limit:
-                    return None
-        return list(dict.fromkeys(found))
+
+def finite(formulas: Formulas, value: Value, limit: int) -> list[Any] | None:
+    """All constants in a formula, or None if they are more than ``limit``."""
+    found: list[Any] = []
+    for type_ in range(6):
+        if not value.types >> type_ & 1:
+            continue
+        for conjunction in formulas.conjunctions(value, type_):
+            allowed = getattr(conjunction, "allowed", None)
+            if allowed is None:
+                return None
+            found += allowed
+            if len(found) > limit:
+                return None
+    return list(dict.fromkeys(found))

@@ -271,7 +271,7 @@ def _digits_of(number: Number | None) -> tuple[list[int], list[int]]:
     """Digits before the point and behind it."""
     if number is None:
         return [], []
-    whole, _, rest = decimal_text(abs(number)).partition(".")
+    whole, _, rest = decimal_text(-number if number < 0 else number).partition(".")
     return list(map(int, whole)), list(map(int, rest))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..automata import Dfa, any_text
 from ..kernels import layout
 from . import spelling
-from .strings import class_language
+from .strings import class_language, encoded
 from .values import FALSE, TRUE, KeyClass, Value
 
 if TYPE_CHECKING:
@@ -443,7 +443,7 @@ class ObjectRule:
         language = self._classes[where][0]
         if language is None:
             language = any_text()
-        left = language - Dfa.from_strings([name.encode() for name in sorted(known)])
+        left = language - Dfa.from_strings(sorted(map(encoded, known)))
         spelled = spelling.key_language(left, self.automaton.policy)
         return self.automaton.embed(spelled, self._other_state(where))
 

@@ -84,6 +84,22 @@ class Policy:
             self.item_separator = _separator(separators[0], ",")
             self.key_separator = _separator(separators[1], ":")
 
+    def narrowed(self) -> list[tuple[str, str, str]]:
+        """What of JSON's freedom of writing is given up, as entries of a report."""
+        entries = []
+        if self.item_separator is not None or self.whitespace != "any":
+            how = "fixed" if self.item_separator is not None else repr(self.whitespace)
+            entries.append(("", "whitespace", f"white space is {how}"))
+        if self.property_order == "schema":
+            entries.append(("", "property_order", "keys stand in the order of the schema"))
+        if self.numbers == "plain":
+            entries.append(("", "numbers", "integers are digits only, bounded numbers are plain"))
+        if self.strings == "usual":
+            entries.append(
+                ("", "strings", "constrained strings take raw characters and usual escapes")
+            )
+        return entries
+
     def __repr__(self) -> str:
         return f"Policy({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
 

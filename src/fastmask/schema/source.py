@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GrammarError, GrammarSyntaxError, UnsatisfiableGrammarError
-from .automaton import SchemaAutomaton
-from .emptiness import Emptiness
+from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from .automaton import MOST_DIFFERENT, SchemaAutomaton, finite
+from .constants import ARRAY
 from .formulas import Formulas
-from .keywords import ASSERTED_FORMATS
+from .normalise import normalise
 from .policy import Policy
-from .references import Documents
+from .report import SchemaReport, reachable_schemas, report_of, unsatisfiable
 
 if TYPE_CHECKING:
     from ..tables import Tables
 
-__all__ = ["JsonSchema"]
+__all__ = ["JsonSchema", "check_schema"]
 
 
 class JsonSchema:
@@ -64,14 +64,33 @@ class JsonSchema:
             "unsupported": unsupported,
             **policy,
         }
-        known = Documents(
-            self.schema, draft=draft or "2020-12", documents=documents, relax=unsupported == "relax"
+        self.formulas = normalise(
+            self.schema,
+            draft=draft or "2020-12",
+            documents=documents,
+            formats=formats,
+            unsupported=unsupported,
         )
-        self.formulas = Formulas(known, ASSERTED_FORMATS if formats == "assert" else ())
-        if not Emptiness(self.formulas).holds_something(self.formulas.root):
-            raise UnsatisfiableGrammarError("no JSON value is allowed by the schema")
-        self._lock = threading.Lock()
+        self._leave_out(_endless_unique_items(self.formulas), unsupported)
+        if not self.formulas.emptiness.holds_something(self.formulas.root):
+            raise unsatisfiable(self.formulas)
         self._bytes: bytes | None = None
+
+    def _leave_out(
+        self, refused: dict[tuple[int, str], UnsupportedFeatureError], unsupported: str
+    ) -> None:
+        """Refuse what no automaton here can hold, or leave it out where that is asked for."""
+        if refused and unsupported == "error":
+            raise next(iter(refused.values()))
+        if refused:
+            self.formulas = self.formulas.without({**self.formulas.left_out, **refused})
+
+    @cached_property
+    def report(self) -> SchemaReport:
+        """What becomes of each keyword."""
+        report = report_of(self.formulas)
+        report.narrowed.extend(self.policy.narrowed())
+        return report
 
     def build(self, tables: Tables, state: int) -> None:
         """Have ``tables`` make the automaton, which begins in ``state``."""
@@ -96,6 +115,45 @@ class JsonSchema:
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+
+def check_schema(schema: Any, **options: Any) -> SchemaReport:
+    """What fastmask does with a schema, keyword by keyword; no vocabulary is needed.
+
+    Parameters
+    ----------
+    schema : dict, bool, str, bytes, pydantic model or dataclass
+    **options
+        As for `Grammar.from_json_schema`.
+
+    Raises
+    ------
+    GrammarSyntaxError, UnsupportedFeatureError, UnsatisfiableGrammarError, BudgetError
+        As `Grammar.from_json_schema` does.
+    """
+    return JsonSchema(schema, **options).report
+
+
+def _endless_unique_items(
+    formulas: Formulas,
+) -> dict[tuple[int, str], UnsupportedFeatureError]:
+    """The places of ``uniqueItems`` over items of which there are more than a few."""
+    documents = formulas.documents
+    refused = {}
+    for path, node, _ in reachable_schemas(documents):
+        if node.get("uniqueItems") is not True:
+            continue
+        place = formulas.place(node, documents.resource_of(node, documents.root), ())
+        for conjunction in formulas.conjunctions(place, ARRAY):
+            if conjunction.unique and (conjunction.longest is None or conjunction.longest > 1):
+                items = (*conjunction.prefix, conjunction.rest)
+                if any(finite(formulas, item, MOST_DIFFERENT) is None for item in items):
+                    refused[id(node), "uniqueItems"] = UnsupportedFeatureError(
+                        "uniqueItems",
+                        f"only items out of at most {MOST_DIFFERENT} values can be kept apart",
+                        path=f"{path}/uniqueItems",
+                    )
+    return refused
 
 
 def schema_value(schema: Any) -> Any:
