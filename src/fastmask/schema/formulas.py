@@ -34,7 +34,7 @@ from .exclusive import overlaps
 from .expand import Typed, all_of, any_of, expand
 from .keywords import Draft
 from .literals import Clause
-from .reading import exact_container, read, readers_of, types_named
+from .reading import exact_container, read, types_named
 from .references import Documents, Node, Resource
 from .scalars import Atoms, Numbers, Strings
 from .shapes import shape
@@ -67,10 +67,6 @@ _EVERY: list[Any] = [
     *(Atoms(type_, Atoms.ALL[type_]) for type_ in (NULL, BOOLEAN)),
     *(class_() for class_ in _CLASSES[NUMBER:]),
 ]
-_SILENT = frozenset(
-    "$id id $schema $anchor $dynamicAnchor $recursiveAnchor definitions $defs contentSchema "
-    "then else minContains maxContains nullable".split()
-)
 _UNKNOWN: Any = ...
 _OPEN: Any = object()
 
@@ -118,8 +114,6 @@ class Formulas:
         self._splits: dict[frozenset[Key], list[frozenset[Key]]] = {}
         self.spellings: dict[Number, set[str]] = {}
         self._enumerations: dict[int, list[frozenset[Key]]] = {}
-        self._readers: dict[Draft, list[dict[str, Any]]] = {}
-        self._effective: dict[Draft, frozenset[str]] = {}
         self._passed: dict[tuple[Test, str], bool] = {}
         self._number = 2
         self._derived = 0
@@ -127,6 +121,10 @@ class Formulas:
         self.emptiness = Emptiness(self)
         root = documents.root
         self.root = self.place(root.root, root, (root,) if self._scoped else ())
+
+    def without(self, left_out: Mapping[tuple[int, str], GrammarError]) -> Formulas:
+        """The formulas of the same documents with more left out."""
+        return Formulas(self.documents, self._formats, {**self.left_out, **left_out})
 
     # Places.
 
@@ -216,10 +214,7 @@ class Formulas:
         """The keywords of a schema that say something."""
         if draft.ref_alone and "$ref" in node:
             return ["$ref"]
-        effective = self._effective.get(draft)
-        if effective is None:
-            effective = frozenset(draft.shapes) - _SILENT
-            self._effective[draft] = effective
+        effective = draft.effective
         return [keyword for keyword in node if keyword in effective]
 
     def _types(self, node: dict[str, Any], draft: Draft) -> int:
@@ -519,13 +514,6 @@ class Formulas:
         return holds(self, value, instance)
 
     # Typed formulas.
-
-    def readers(self, draft: Draft) -> list[dict[str, Any]]:
-        """By type: how to read the keywords of a draft."""
-        known = self._readers.get(draft)
-        if known is None:
-            known = self._readers[draft] = readers_of(draft)
-        return known
 
     def conjunctions(self, value: Value, type_: int) -> tuple[Any, ...]:
         """Alternatives of a formula for one type, expanded; a value has to be in one of them."""

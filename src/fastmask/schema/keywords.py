@@ -7,6 +7,8 @@ mix them: ``dependencies``, ``items`` as a list, and ``definitions``.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING
 
 __all__ = [
@@ -135,6 +137,11 @@ _KEYWORDS = {
     "id": (TEXT, 4, 4),
     "$schema": (TEXT, *_ALWAYS),
 }
+# Keywords that say where schemas are, or something to a keyword beside them.
+_SILENT = frozenset(
+    "$id id $schema $anchor $dynamicAnchor $recursiveAnchor definitions $defs contentSchema "
+    "then else minContains maxContains nullable".split()
+)
 _VOCABULARIES = {
     "validation": (
         "type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength "
@@ -166,9 +173,22 @@ class Draft:
         Whether ``$ref`` makes its siblings meaningless (up to draft 7).
     nullable : bool
         Whether OpenAPI's ``nullable`` counts.
+    effective : frozenset[str]
+        The keywords that can say something about a value, alone or beside others.
+    readers : list[dict]
+        Memo of `fastmask.schema.reading.readers_of`.
     """
 
-    __slots__ = ("identifier", "name", "nullable", "ref_alone", "shapes", "year")
+    __slots__ = (
+        "effective",
+        "identifier",
+        "name",
+        "nullable",
+        "readers",
+        "ref_alone",
+        "shapes",
+        "year",
+    )
 
     def __init__(self, name: str, year: int, *, nullable: bool = False) -> None:
         self.name = name
@@ -183,6 +203,8 @@ class Draft:
         self.nullable = nullable
         if nullable:
             self.shapes["nullable"] = BOOLEAN_VALUE
+        self.effective = frozenset(self.shapes) - _SILENT
+        self.readers: list[dict[str, Any]] = []
 
     def without(self, vocabularies: set[str]) -> Draft:
         """This draft with the keywords of some vocabularies turned into annotations."""
@@ -192,6 +214,7 @@ class Draft:
         for vocabulary in vocabularies:
             for keyword in _VOCABULARIES[vocabulary]:
                 reduced.shapes.pop(keyword, None)
+        reduced.effective = frozenset(reduced.shapes) - _SILENT
         return reduced
 
     def missing_vocabularies(self, declared: dict[str, bool]) -> set[str]:

@@ -135,8 +135,9 @@ def _plans_of_length(
         return table[position]
 
     # Depth first; past the listed positions, roles come in ascending order, fillers last.
-    stack: list[tuple[int, tuple[int, ...], frozenset[int], int, list[Value]]] = [
-        (0, (0,) * len(counts), frozenset(), 0, [])
+    # What was chosen is a chain of (formula, the chain before it).
+    stack: list[tuple[int, tuple[int, ...], frozenset[int], int, Any]] = [
+        (0, (0,) * len(counts), frozenset(), 0, None)
     ]
     while stack:
         position, numbers, found, lowest, chosen = stack.pop()
@@ -151,11 +152,11 @@ def _plans_of_length(
         left = length - position
         if position >= listed and met:
             if left == 0:
-                yield [(value, 1) for value in chosen]
+                yield _unchained(chosen)
                 continue
             filler = next((r for r in roles_at(listed) if not any(r.counted) and not r.found), None)
             if filler is not None:
-                yield [*((value, 1) for value in chosen), (filler.value, left)]
+                yield [*_unchained(chosen), (filler.value, left)]
                 continue
         if left == 0:
             continue
@@ -167,8 +168,17 @@ def _plans_of_length(
             if all(n <= ceiling for n, ceiling in zip(after, ceilings, strict=True)):
                 low = number if position >= listed else 0
                 stack.append(
-                    (position + 1, after, found | role.found, low, [*chosen, role.value])
+                    (position + 1, after, found | role.found, low, (role.value, chosen))
                 )
+
+
+def _unchained(chain: Any) -> ItemPlan:
+    plan: ItemPlan = []
+    while chain is not None:
+        value, chain = chain
+        plan.append((value, 1))
+    plan.reverse()
+    return plan
 
 
 def _plans_with_twins(

@@ -21,7 +21,7 @@ from .values import FALSE, TRUE, Value
 if TYPE_CHECKING:
     from .formulas import Formulas
 
-__all__ = ["exact_container", "read", "readers_of", "types_named"]
+__all__ = ["exact_container", "read", "types_named"]
 
 Reader: TypeAlias = "Callable[[Formulas, Value, Any, list[Clause]], None]"
 
@@ -36,7 +36,7 @@ def read(formulas: Formulas, schema: Value, type_: int) -> list[Clause] | None:
     clauses: list[Clause] = []
     if draft.ref_alone and "$ref" in node:
         node = {"$ref": node["$ref"]}
-    readers = formulas.readers(draft)[type_]
+    readers = (draft.readers or readers_of(draft))[type_]
     left_out = formulas.left_out
     for keyword, value in node.items():
         if left_out and (place, keyword) in left_out:
@@ -347,7 +347,7 @@ _BY_TYPE: dict[int, dict[str, Reader]] = {
 
 
 def readers_of(draft: Draft) -> list[dict[str, Reader]]:
-    """By type: the readers of the keywords that a draft knows."""
+    """By type: the readers of the keywords that a draft knows; made once for each draft."""
     tables = []
     for type_ in range(ALL_TYPES.bit_length()):
         table = {
@@ -357,4 +357,5 @@ def readers_of(draft: Draft) -> list[dict[str, Reader]]:
             **_BY_TYPE.get(type_, {}),
         }
         tables.append({k: reader for k, reader in table.items() if k in draft.shapes})
+    draft.readers = tables
     return tables

@@ -87,6 +87,8 @@ class Documents:
     ----------
     root : Resource
         The schema itself.
+    documents : list[tuple[str, dict or bool]]
+        The schema and every document that was opened, by the URI it was found at.
     dynamic : bool
         Whether any dynamic or recursive anchor exists; without one no scope has to be tracked.
     patterns : list[tuple[dict, str, str]]
@@ -123,7 +125,7 @@ class Documents:
         self._count = 0
         self._resources: dict[str, Resource] = {}
         self._embedded: dict[int, Resource] = {}
-        self._documents: list[tuple[str, Node]] = []
+        self.documents: list[tuple[str, Node]] = []
         self._scanned_apart: set[int] = set()
         self._references: list[tuple[dict[str, Any], str, str, Resource]] = []
         self._resolved: dict[tuple[str, Resource], tuple[Node, Resource]] = {}
@@ -137,7 +139,7 @@ class Documents:
     @property
     def is_single(self) -> bool:
         """Whether all schemas are in one resource, so that a node alone is a place."""
-        return len(self._documents) == 1 and len(self._embedded) <= 1 and not self.dynamic
+        return len(self.documents) == 1 and len(self._embedded) <= 1 and not self.dynamic
 
     def resolve(self, reference: str, resource: Resource) -> tuple[Node, Resource]:
         """The schema that a reference inside ``resource`` leads to, and the resource it is in."""
@@ -170,6 +172,10 @@ class Documents:
                     return candidate.root, candidate
         return node, home
 
+    def resource_at(self, uri: str) -> Resource:
+        """The resource of an opened document."""
+        return self._resources[uri]
+
     def resource_of(self, node: Node, parent: Resource) -> Resource:
         """The resource of a schema that stands in a schema of ``parent``."""
         return self._embedded.get(id(node), parent) if self._embedded else parent
@@ -177,7 +183,7 @@ class Documents:
     def pointer(self, node: Node, *tokens: str) -> str:
         """The JSON pointer to a schema, or to something inside it."""
         path = "".join(map(escaped, tokens))
-        for uri, root in self._documents:
+        for uri, root in self.documents:
             found = _path_to(node, root)
             if found is not None:
                 return f"{uri}#{found}{path}"
@@ -214,7 +220,7 @@ class Documents:
             raise GrammarSyntaxError(
                 f"a schema is an object or a boolean, not {_name(node)}", path=f"{uri}#"
             )
-        self._documents.append((uri, node))
+        self.documents.append((uri, node))
         resource = self._open(uri, node, default)
         self._resources.setdefault(uri, resource)
         if isinstance(node, dict):

@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..automata import LAST_CODE_POINT, Dfa, Nfa, any_text
 from ..errors import BudgetError, GrammarError
 from ..grammar.regex import regex_dfa
@@ -142,9 +144,10 @@ def class_language(formulas: Formulas, test: Test) -> Dfa:
 
 
 def _tested(formulas: Formulas, conjunction: Strings) -> Dfa:
-    dfa = any_text()
-    for test in conjunction.passes:
-        dfa = dfa.intersection(language_of(*test))
+    passes = [language_of(*test) for test in conjunction.passes]
+    dfa = passes[0] if passes else any_text()
+    for other in passes[1:]:
+        dfa = dfa.intersection(other)
     for test in conjunction.fails:
         dfa = dfa.difference(language_of(*test))
     return dfa
@@ -189,6 +192,12 @@ def has_string(formulas: Formulas, conjunction: Strings) -> bool:
 
 def _has_length(dfa: Dfa, shortest: int, longest: int | None) -> bool:
     """Whether some accepted text has so many characters: sets of states, one character a step."""
+    text = dfa.shortest()
+    if text is None:
+        return False
+    least = len(text.decode())
+    if least >= shortest and (longest is None or least <= longest):
+        return True
     graph = _Characters(dfa)
     seen: dict[int, int] = {}
     reached = 1 << dfa.start
@@ -233,7 +242,7 @@ class _Characters:
         self._dfa = dfa
         self._moves: dict[int, dict[int, int]] = {}
         self._after: dict[int, int] = {}
-        self.accepting = sum(1 << state for state in range(dfa.n_states) if dfa.labels[state])
+        self.accepting = sum(1 << state for state in np.flatnonzero(dfa.labels).tolist())
 
     def after(self, states: int) -> int:
         """The states one character behind some states."""
