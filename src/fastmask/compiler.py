@@ -8,7 +8,6 @@ together, rows included, hold more bytes than it was given.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ import numpy as np
 
 from ._arrays import I32
 from ._files import read_checked, write_checked
+from ._locks import new_lock
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
@@ -232,7 +232,7 @@ class GrammarCompiler:
         self.vocabulary = vocabulary
         self.cache_limit_bytes = cache_limit_bytes
         self.step_budget = step_budget
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._compiled: OrderedDict[str, CompiledGrammar] = OrderedDict()
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:

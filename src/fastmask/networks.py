@@ -433,8 +433,7 @@ def _without_left_recursion(automata: list[Dfa]) -> tuple[list[Dfa], set[int]]:
     """Automata without circles of first calls, and which of them were changed."""
     n = len(automata)
     first_calls = [
-        [rule for column, rule in _call_columns(a, range(n)) if a.table[a.start, column]]
-        for a in automata
+        np.flatnonzero(a.table[a.start, a.n_classes : a.n_classes + n]).tolist() for a in automata
     ]
     result = list(automata)
     looped: set[int] = set()

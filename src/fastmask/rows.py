@@ -10,13 +10,13 @@ reused.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, U32, AddressRecord, grown
+from ._locks import new_lock
 from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes
@@ -45,6 +45,8 @@ class Rows:
         Configurations that can be remembered.
     n_nodes : int
         Tree nodes that can be held.
+    limit : int
+        Rows after which all will be dropped.
     """
 
     __slots__ = (
@@ -52,6 +54,7 @@ class Rows:
         "blocks",
         "counting",
         "free",
+        "limit",
         "n_rows",
         "record",
         "row_bytes",
@@ -60,7 +63,8 @@ class Rows:
         "words",
     )
 
-    def __init__(self, tables: Tables, n_cells: int, n_nodes: int) -> None:
+    def __init__(self, tables: Tables, n_cells: int, n_nodes: int, limit: int) -> None:
+        self.limit = limit
         self.sizes = (n_cells, n_nodes)
         self.row_bytes = 4 * tables.words
         self.blocks: list[I32] = []
@@ -81,7 +85,7 @@ class Rows:
     def enlarged(self, tables: Tables, n_cells: int, n_nodes: int, n_events: int) -> Rows:
         """A new generation with the same contents and more room."""
         words = self.words
-        rows = Rows(tables, n_cells, n_nodes)
+        rows = Rows(tables, n_cells, n_nodes, self.limit)
         rows.record.bind(layout.R_EVENTS, np.zeros(n_events, np.int32))
         for slot in (layout.R_ROW_OF, layout.R_ROOT, layout.R_NODES, layout.R_EVENTS):
             old = self.record.bound(slot)
@@ -97,7 +101,7 @@ class Rows:
         """Address of a free row, which stays free until `take`."""
         if not self.free:
             # Small first, since many grammars need few rows; touched before they are needed.
-            self.free = min(64, max(8, self.n_rows))
+            self.free = min(64, max(8, self.n_rows), max(8, self.limit - self.n_rows))
             block = np.empty((self.free, self.row_bytes // 4), np.int32)
             block.fill(0)
             self.blocks.append(block)
@@ -175,7 +179,7 @@ class Arena:
         self.tables = tables
         self._shared = shared_rows(tables.vocabulary)
         self.row_limit = max(64, row_limit)
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.clears = 0
         self.record = AddressRecord(layout.A_SIZE)
         words = self.record.words
@@ -194,7 +198,7 @@ class Arena:
         ):
             self.record.bind(slot, np.zeros(size, np.int32))
         self._make_cells()
-        self.rows = Rows(tables, 512, 512)
+        self.rows = Rows(tables, 512, 512, self.row_limit)
         self.root = self._intern_start()
 
     def _make_cells(self) -> None:
@@ -581,7 +585,7 @@ class Arena:
 
     def _clear_rows(self) -> None:
         self.clears += 1
-        self.rows = Rows(self.tables, *self.rows.sizes)
+        self.rows = Rows(self.tables, *self.rows.sizes, self.row_limit)
 
     @property
     def memory_size_bytes(self) -> int:
