@@ -100,7 +100,7 @@ _IPV6 = _any(
     f"::(?:{_GROUP}:){{5}}{_LAST_TWO}",
     f"(?:{_GROUP})?::(?:{_GROUP}:){{4}}{_LAST_TWO}",
     *(
-        f"(?:(?:{_GROUP}:){{0,{before}}}{_GROUP})?::(?:{_GROUP}:){{{3 - before}}}{_LAST_TWO}"
+        f"(?:(?:{_GROUP}:){{0,{before}}}{_GROUP})?::(?:{_GROUP}:){{{4 - before}}}{_LAST_TWO}"
         for before in (1, 2, 3)
     ),
     f"(?:(?:{_GROUP}:){{0,4}}{_GROUP})?::{_LAST_TWO}",
@@ -111,12 +111,13 @@ _IPV6 = _any(
 # RFC 1123 section 2.1, RFC 5321 section 4.1.2 with 4.5.3.1, and RFC 6531 section 3.3.
 
 # At most 63 characters; hyphens third and fourth stand only after "xn" (RFC 5891, 4.2.3.1).
+_ALNUM = "[A-Za-z0-9]"
+_INNER = "[A-Za-z0-9-]"
 _LABEL = _any(
-    "[A-Za-z0-9]",
-    "[A-Za-z0-9][A-Za-z0-9-]{0,1}[A-Za-z0-9]",
-    "[A-Za-z0-9][A-Za-z0-9-](?:[A-Za-z0-9][A-Za-z0-9-]|-[A-Za-z0-9])"
-    "(?:[A-Za-z0-9-]{0,58}[A-Za-z0-9])?",
-    "[Xx][Nn]--(?:[A-Za-z0-9-]{0,58}[A-Za-z0-9])",
+    f"{_ALNUM}(?:{_INNER}{{0,1}}{_ALNUM})?",
+    f"{_ALNUM}{_INNER}{_any(f'{_ALNUM}{_ALNUM}', f'-{_ALNUM}')}",
+    f"{_ALNUM}{_INNER}{_any(f'{_ALNUM}{_INNER}', f'-{_ALNUM}')}{_INNER}{{0,58}}{_ALNUM}",
+    f"[Xx][Nn]--{_INNER}{{0,58}}{_ALNUM}",
 )
 _HOSTNAME = rf"{_LABEL}(?:\.{_LABEL})*"
 _ATOM_CHARACTERS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\-"
@@ -127,7 +128,8 @@ _BEYOND_ASCII = r"\u0080-\U0010ffff"
 def _local_part(beyond: str) -> Dfa:
     """What stands before the at sign and that sign, 64 characters before it at most."""
     atom = f"[{_ATOM_CHARACTERS}{beyond}]+"
-    quoted = rf'"(?:[ !#-\[\]-~{beyond}]|\\[ -~])*"'
+    # A space needs no backslash, and validators refuse one that has it.
+    quoted = rf'"(?:[ !#-\[\]-~{beyond}]|\\[!-~])*"'
     local = regex_dfa(_any(rf"{atom}(?:\.{atom})*", quoted), "python")
     short = local.intersection(regex_dfa(r"[\s\S]{1,64}", "python"))
     return short.concatenation(Dfa.literal(b"@"))
