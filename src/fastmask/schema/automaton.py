@@ -165,10 +165,16 @@ class SchemaAutomaton:
 
     def _string(self, conjunctions: list[Any]) -> int:
         """The action on the opening quote of strings."""
-        if len(conjunctions) == 1 and spelling.needs_counter(conjunctions[0]):
-            return self._counted(conjunctions[0].shortest, conjunctions[0].longest)
-        languages = [spelling.string_language(c, self.formulas, self.policy) for c in conjunctions]
-        return self._scalar(languages)
+        codes = []
+        languages = []
+        for conjunction in conjunctions:
+            if spelling.needs_counter(conjunction):
+                codes.append(self._counted(conjunction.shortest, conjunction.longest))
+            else:
+                languages.append(spelling.string_language(conjunction, self.formulas, self.policy))
+        if languages:
+            codes.append(self._scalar(languages))
+        return self.tables.choice(codes)
 
     def _scalar(self, languages: list[Dfa]) -> int:
         """The first state of the union of some languages; 0 if it is empty."""
