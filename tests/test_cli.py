@@ -141,10 +141,23 @@ class TestCheck:
 class TestSchemas:
     SCHEMA = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
 
-    def test_a_schema(self, run, tmp_path):
+    def test_a_schema(self, run, tmp_path, monkeypatch):
         path = tmp_path / "schema.json"
         path.write_text(self.SCHEMA)
         assert run("check", "--schema", str(path), '{"a": 1}')[0] == 0
+        status, out, _ = run("check", "--schema", str(path), "--json")
+        assert status == 0
+        found = json.loads(out)
+        assert found["texts"] == []
+        assert sorted(keyword for _, keyword, _ in found["report"]["enforced"]) == [
+            "properties",
+            "required",
+            "type",
+            "type",
+        ]
+        assert run("check", "--schema", str(path))[1].startswith("enforced: 4")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(self.SCHEMA.encode())))
+        assert run("check", "--schema", "-", '{"a": 1}')[0] == 0
         status, out, _ = run("check", "--schema", str(path), '{"a": "x"}')
         assert status == 1
         assert "byte 6 is" in out

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from .explain import Verdict, Verifier, shown_byte, shown_ranges
-from .sources import add_grammar_options, chosen_grammar, read, schema_options
+from .sources import add_grammar_options, chosen_grammar, read, schema_options, schema_text
 
 __all__ = ["add_arguments", "run"]
 
@@ -21,7 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_grammar_options(parser).add_argument(
         "--jsonl", metavar="FILE", help="a file of schemas with tests, all of them checked"
     )
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="default: standard input, whole")
+    parser.add_argument(
+        "texts",
+        nargs="*",
+        metavar="TEXT",
+        help="default: standard input, whole; with --schema its report alone",
+    )
     parser.add_argument(
         "--file", action="append", default=[], metavar="FILE", help="a text from a file; repeatable"
     )
@@ -33,15 +38,23 @@ def run(options: argparse.Namespace) -> int:
         from .cases import run_cases
 
         return run_cases(options.jsonl, schema_options(options), options.json)
-    verify = Verifier(chosen_grammar(options))
+    document: dict[str, Any] = {}
     texts = [os.fsencode(text) for text in options.texts]
     texts += [_from_file(path) for path in options.file]
-    if not texts:
+    if options.schema is not None:
+        from ..schema.source import check_schema
+
+        report = check_schema(schema_text(options), **schema_options(options))
+        document["report"] = report._asdict()
+        if not options.json:
+            print(report)
+    elif not texts:
         texts = [_from_file("-")]
+    verify = Verifier(chosen_grammar(options))
     verdicts = [(text, verify(text)) for text in texts]
     failed = sum(verdict.status != "valid" for _, verdict in verdicts)
     if options.json:
-        document = {"valid": len(texts) - failed, "failed": failed, "texts": []}
+        document |= {"valid": len(texts) - failed, "failed": failed}
         document["texts"] = [_as_json(text, verdict) for text, verdict in verdicts]
         json.dump(document, sys.stdout)
         print()

@@ -22,6 +22,7 @@ __all__ = [
     "chosen_vocabulary",
     "read",
     "schema_options",
+    "schema_text",
 ]
 
 
@@ -76,6 +77,14 @@ def add_vocabulary_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def schema_text(options: argparse.Namespace) -> bytes:
+    """The schema that the options name, read once: standard input has no second reading."""
+    if not hasattr(options, "schema_text"):
+        options.schema_text = read(options.schema)
+    text: bytes = options.schema_text
+    return text
+
+
 def chosen_grammar(options: argparse.Namespace) -> Grammar:
     """The grammar that the options name."""
     from ..grammar.core import Grammar
@@ -91,7 +100,7 @@ def chosen_grammar(options: argparse.Namespace) -> Grammar:
     if options.choice is not None:
         return Grammar.from_choices(options.choice)
     if options.schema is not None:
-        return Grammar.from_json_schema(read(options.schema), **schema_options(options))
+        return Grammar.from_json_schema(schema_text(options), **schema_options(options))
     return Grammar.json()
 
 
