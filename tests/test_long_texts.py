@@ -95,6 +95,8 @@ def test_a_hundred_thousand_tokens_leave_nothing_behind_but_their_history():
 
 LINEAR = {
     "left recursive list": 'root ::= root ",1" | "1"',
+    "right recursive list": 'root ::= "1" ("," root)?',
+    "operands on both sides": 'root ::= root "," root | "1"',
     "star": 'root ::= "1" ("," "1")*',
     "left recursion two rules deep": 'root ::= x "1" | "1"\nx ::= root ","',
     "right recursion two rules deep": 'root ::= "1" x | "1"\nx ::= "," root',

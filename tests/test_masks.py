@@ -170,10 +170,30 @@ def test_bytes_that_no_token_has_are_never_waited_for(seed):
         if Judge(rules).start() is not None:
             break
     if Judge(rules, alphabet=set(b"ab")).start() is None:
-        with pytest.raises(fm.UnsatisfiableGrammarError, match="byte that no token"):
+        with pytest.raises(fm.UnsatisfiableGrammarError, match="0x63"):
             fm.CompiledGrammar(Grammar(rules), fm.Vocabulary(tokens, 4))
         return
     check_walks(Language(rules, tokens, ends=[4]), chooser, 2, 6)
+
+
+def test_a_byte_found_only_inside_longer_tokens_can_lead_nowhere():
+    """``b`` stands in ``ab`` alone: after ``aab`` no token goes on, and the error says where."""
+    vocabulary = fm.Vocabulary([b"a", b"ab", b"<end>"], 2)
+    assert vocabulary.missing_bytes == b"b"
+    matcher = fm.GrammarMatcher(
+        fm.GrammarCompiler(vocabulary).compile_gbnf('root ::= "aabb" | "ab"')
+    )
+    assert matcher.accept_tokens([0, 1]) == 2
+    bitmask = fm.allocate_token_bitmask(1, 3)
+    with pytest.raises(fm.MatcherError, match="after 2 steps"):
+        matcher.next_token_bitmask()
+    with pytest.raises(fm.MatcherError, match="after 2 steps"):
+        matcher.fill_next_token_bitmask(bitmask)
+    with pytest.raises(fm.MatcherError, match="missing_bytes"):
+        matcher.allowed_token_ids()
+    assert not matcher.is_token_allowed(0)
+    matcher.rollback(2)
+    assert matcher.allowed_token_ids().tolist() == [0, 1]
 
 
 # --- padding, duplicates, full rows

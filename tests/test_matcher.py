@@ -352,6 +352,7 @@ def test_the_view_is_read_only_and_stays(lists):
         (np.zeros((2, 2), np.int32), -1, "row -1"),
         (np.zeros((0, 2), np.int32), 0, "row 0"),
         ([[0, 0]], 0, "list"),
+        (None, 0, "NoneType"),
     ],
 )
 def test_a_wrong_bitmask_is_refused_by_name(lists, bitmask, index, message):

@@ -168,7 +168,7 @@ def test_a_large_rule_in_many_places_is_called_not_copied():
 def test_a_text_that_needs_an_absent_byte_is_left_out():
     networks = gbnf('root ::= "a" | "b"', absent=b"b")
     assert Reader(networks).step(Reader(networks).start(), ord("b")) == frozenset()
-    with pytest.raises(UnsatisfiableGrammarError, match="byte that no token"):
+    with pytest.raises(UnsatisfiableGrammarError, match="0x62"):
         gbnf('root ::= "b"+', absent=b"b")
 
 

@@ -287,3 +287,38 @@ def test_after_a_fork_of_the_process_both_sides_go_on(vocabulary, documents, exp
 
     assert in_child(go_on)
     assert go_on()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_fork_of_the_process_while_other_threads_are_at_work(vocabulary, documents, expected):
+    """The child has the forking thread alone, and no lock that another thread held."""
+    compiled = fm.CompiledGrammar(fm.Grammar.json(), vocabulary, SMALL_CACHE)
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            for tokens in documents:
+                matcher = fm.GrammarMatcher(compiled)
+                for token in tokens:
+                    matcher.is_completed()
+                    matcher.next_token_bitmask()
+                    matcher.accept_token(token)
+
+    def go_on() -> bool:
+        matcher = fm.GrammarMatcher(compiled)
+        for row, token in zip(expected[0], documents[0], strict=True):
+            if not (matcher.next_token_bitmask() == row).all() or not matcher.accept_token(token):
+                return False
+        return True
+
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            assert in_child(go_on)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
