@@ -57,7 +57,8 @@ class Emptiness:
             return True
         if question in self._empty:
             return False
-        self._solve(question)
+        with self._formulas.question():
+            self._solve(question)
         return question in self._plans
 
     def members(self, question: Any, number: int) -> list[Any]:
@@ -127,6 +128,7 @@ class Emptiness:
             if question in plans:
                 continue
             attempts += 1
+            self._formulas.spend()
             if attempts > _ATTEMPT_LIMIT:
                 raise BudgetError("emptiness questions", _ATTEMPT_LIMIT, "simplify the schema")
             missing: list[Value] = []

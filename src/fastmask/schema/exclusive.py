@@ -28,6 +28,7 @@ def overlaps(branches: list[Any], formulas: Formulas) -> list[set[int]]:
     tags = _tags(branches)
     pairs = number * (number - 1) // 2
     for i in range(number):
+        formulas.spend(number - i)
         for j in range(i + 1, number):
             if tags and tags[i] and tags[j] and tags[i].isdisjoint(tags[j]):
                 continue

@@ -28,14 +28,20 @@ DISJUNCT_LIMIT = 2_000
 
 
 class Choices:
-    """A conjunction, and choices of which each has to be met by one of its alternatives."""
+    """A conjunction, and choices of which each has to be met by one of its alternatives.
 
-    __slots__ = ("base", "choices", "type")
+    ``done`` says that nothing is left to expand: no conjunction, one choice of conjunctions.
+    """
 
-    def __init__(self, base: Conjunction, choices: tuple[tuple[Typed, ...], ...]) -> None:
+    __slots__ = ("base", "choices", "done", "type")
+
+    def __init__(
+        self, base: Conjunction, choices: tuple[tuple[Typed, ...], ...], done: bool = False
+    ) -> None:
         self.type = base.type
         self.base = base
         self.choices = choices
+        self.done = done
 
 
 # None stands for a formula that nothing satisfies.
@@ -83,7 +89,7 @@ def any_of(parts: Iterable[Typed | None], every: Conjunction, formulas: Formulas
     options.extend(dict.fromkeys(open_))
     if len(options) < 2:
         return options[0] if options else None
-    return Choices(every, (tuple(options),))
+    return Choices(every, (tuple(options),), done=not open_)
 
 
 def expand(
@@ -97,11 +103,14 @@ def expand(
         return ()
     if not formula.choices:
         return (formula,)
+    if formula.done:  # type: ignore[union-attr]
+        return formula.choices[0]
     found: dict[Any, Any] = {}
     stack: list[tuple[Any, tuple[tuple[Any, ...], ...]]] = [(base_of(formula), formula.choices)]
     steps = 0
     while stack:
         steps += 1
+        formulas.spend()
         if steps > step_limit:
             raise BudgetError("expansion steps", step_limit, "combine fewer alternatives")
         base, choices = _propagated(*stack.pop(), formulas)

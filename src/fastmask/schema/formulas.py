@@ -8,7 +8,8 @@ Nothing is read before it is asked for: a schema of a thousand keys costs what i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from types import GeneratorType
 from typing import Any, NoReturn, TypeAlias
@@ -59,6 +60,7 @@ __all__ = ["Formulas"]
 _Steps: TypeAlias = "Generator[tuple[Value, int], Typed | None, Typed | None]"
 
 _FORMULA_LIMIT = 10_000
+_WORK_LIMIT = 1_000_000
 _APART_STEPS = 300
 _APART_DEPTH = 2
 _NESTING_LIMIT = 2
@@ -67,6 +69,7 @@ _EVERY: list[Any] = [
     *(Atoms(type_, Atoms.ALL[type_]) for type_ in (NULL, BOOLEAN)),
     *(class_() for class_ in _CLASSES[NUMBER:]),
 ]
+_NONE: frozenset[Key] = frozenset()
 _UNKNOWN: Any = ...
 _OPEN: Any = object()
 
@@ -91,6 +94,8 @@ class Formulas:
     ----------
     root : Value
         The formula of the schema itself.
+    emptiness : Emptiness
+        Facts about what the formulas hold.
     spellings : dict[Number, set[str]]
         How the schema's constants write numbers, where that is not the shortest way.
     """
@@ -115,12 +120,31 @@ class Formulas:
         self.spellings: dict[Number, set[str]] = {}
         self._enumerations: dict[int, list[frozenset[Key]]] = {}
         self._passed: dict[tuple[Test, str], bool] = {}
+        self._work = 0
+        self._questions = 0
         self._number = 2
         self._derived = 0
         self._nesting = 0
         self.emptiness = Emptiness(self)
         root = documents.root
         self.root = self.place(root.root, root, (root,) if self._scoped else ())
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work on one question; raises `BudgetError` past 1,000,000 steps."""
+        self._work += steps
+        if self._work > _WORK_LIMIT:
+            raise BudgetError("steps on one question", _WORK_LIMIT, "combine fewer alternatives")
+
+    @contextmanager
+    def question(self) -> Iterator[None]:
+        """What is asked inside; questions that it leads to share its budget."""
+        if self._questions == 0:
+            self._work = 0
+        self._questions += 1
+        try:
+            yield
+        finally:
+            self._questions -= 1
 
     def without(self, left_out: Mapping[tuple[int, str], GrammarError]) -> Formulas:
         """The formulas of the same documents with more left out."""
@@ -233,7 +257,8 @@ class Formulas:
         by_type = self.constants_of(values)
         if types >> NUMBER & 1 and by_type[NUMBER] and "number" not in node.get("type", "number"):
             return None  # integers: what is one depends on the draft
-        return frozenset().union(*(keys for t, keys in enumerate(by_type) if types >> t & 1))
+        parts = [keys for t, keys in enumerate(by_type) if keys and types >> t & 1]
+        return parts[0] if len(parts) == 1 else frozenset().union(*parts)
 
     def _only_types(
         self, node: dict[str, Any], types: int, resource: Resource, scope: tuple[Resource, ...]
@@ -402,8 +427,12 @@ class Formulas:
         """The values of an ``enum`` by type."""
         known = self._enumerations.get(id(values))
         if known is None:
-            known = self.split(frozenset(map(self.constants.key, values)))
-            self._note_spellings(values)
+            if set(map(type, values)) == {str}:
+                strings: frozenset[Key] = frozenset(values)
+                known = self._splits[strings] = [_NONE, _NONE, _NONE, strings, _NONE, _NONE]
+            else:
+                known = self.split(frozenset(map(self.constants.key, values)))
+                self._note_spellings(values)
             if not isinstance(values, tuple):
                 self._enumerations[id(values)] = known
         return known
@@ -429,7 +458,7 @@ class Formulas:
             lists: list[list[Key]] = [[], [], [], [], [], []]
             for key in constants:
                 lists[key_type(key)].append(key)
-            known = self._splits[constants] = [frozenset(keys) for keys in lists]
+            known = self._splits[constants] = [frozenset(keys) if keys else _NONE for keys in lists]
         return known
 
     def key_class(
@@ -519,8 +548,38 @@ class Formulas:
         """Alternatives of a formula for one type, expanded; a value has to be in one of them."""
         known: tuple[Any, ...] | None = value.disjuncts[type_]
         if known is None:
-            known = value.disjuncts[type_] = expand(self.typed(value, type_), self)
+            formula = self.typed(value, type_)
+            if formula is None or not formula.choices:
+                known = () if formula is None else (formula,)
+            else:
+                with self.question():
+                    known = expand(formula, self)
+            value.disjuncts[type_] = known
         return known
+
+    def live(self, value: Value, type_: int) -> list[Any]:
+        """The alternatives of a formula for one type that hold something."""
+        return [
+            conjunction
+            for conjunction in self.conjunctions(value, type_)
+            if self.emptiness.holds_something(conjunction)
+        ]
+
+    def types(self, value: Value) -> int:
+        """The types of which a formula holds values: bit ``1 << type`` each."""
+        return sum(1 << t for t in range(6) if value.types >> t & 1 and self.live(value, t))
+
+    def is_everything(self, value: Value) -> bool:
+        """Whether a formula holds every JSON value, as far as its normal form shows."""
+        return value is TRUE or (
+            value.types == ALL_TYPES
+            and all(
+                every.implies(conjunctions[0]) if conjunctions else False
+                for every, conjunctions in (
+                    (_EVERY[type_], self.conjunctions(value, type_)) for type_ in range(6)
+                )
+            )
+        )
 
     def typed(self, value: Value, type_: int) -> Typed | None:
         """A formula as it concerns values of one type; None where there are none.
@@ -537,12 +596,16 @@ class Formulas:
         return known  # type: ignore[no-any-return]
 
     def _type(self, value: Value, type_: int) -> Any:
-        stack: list[tuple[Value, Any]] = []
         result = self._begin(value, type_)
         if result.__class__ is not GeneratorType:
             value.formulas[type_] = result
             return result
-        stack.append((value, result))
+        with self.question():
+            return self._run(value, type_, result)
+
+    def _run(self, value: Value, type_: int, steps: Any) -> Any:
+        """Run suspended steps, and those of every formula they ask for."""
+        stack: list[tuple[Value, Any]] = [(value, steps)]
         value.formulas[type_] = _OPEN
         try:
             answer = None

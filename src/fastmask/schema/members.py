@@ -40,7 +40,8 @@ class Members:
         """Up to ``number`` different values of a formula or conjunction, as keys."""
         question = (formula, number)
         if question not in self._final:
-            self._solve(question)
+            with self._formulas.question():
+                self._solve(question)
         return self._final[question]
 
     def _solve(self, root: Question) -> None:
@@ -53,6 +54,7 @@ class Members:
             if question in self._final:
                 continue
             attempts += 1
+            self._formulas.spend()
             if attempts > _ATTEMPT_LIMIT:
                 raise BudgetError(
                     "attempts to list values", _ATTEMPT_LIMIT, "use smaller sets of unique items"

@@ -33,10 +33,12 @@ ItemPlan: TypeAlias = list[tuple[Value, int]]
 class _Steps:
     """A budget shared by one search."""
 
-    def __init__(self) -> None:
+    def __init__(self, formulas: Formulas) -> None:
         self.left = _STEP_LIMIT
+        self._formulas = formulas
 
     def spend(self) -> None:
+        self._formulas.spend()
         self.left -= 1
         if self.left < 0:
             raise BudgetError(
@@ -62,7 +64,7 @@ def item_plans(formulas: Formulas, wanted: Arrays, can: Can, longer: int = 0) ->
         longest = max(longest, len(wanted.prefix) + needed + longer)
     if wanted.longest is not None:
         longest = min(longest, wanted.longest)
-    steps = _Steps()
+    steps = _Steps(formulas)
     table: dict[int, list[_Role]] = {}
     for length in range(wanted.shortest, longest + 1):
         if wanted.counts or wanted.somewhere:
@@ -282,7 +284,7 @@ class _Keys:
         self._wanted = wanted
         self._can = can
         self._more = more
-        self._steps = _Steps()
+        self._steps = _Steps(formulas)
         self._cells: list[Cell] | None = None
         names = dict.fromkeys(wanted.keys)
         for where, _ in (*wanted.universals, *wanted.somewhere):

@@ -26,6 +26,7 @@ Node: TypeAlias = "dict[str, Any] | bool"
 
 _NODE_LIMIT = 1_000_000
 _DEPTH_LIMIT = 2_000
+_HARMLESS = frozenset((str, int, bool, type(None), dict, list))
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _IN_PLACE = frozenset(
     "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if then else dependentSchemas "
@@ -466,6 +467,8 @@ class Documents:
     def _check_json(self, item: Any, children: Any, node: dict[str, Any], keyword: str) -> None:
         if isinstance(item, dict) and not all(isinstance(key, str) for key in item):
             self._wrong(node, keyword, "JSON, whose keys are strings", item)
+        if _HARMLESS.issuperset(map(type, children)):
+            return
         for child in children:
             if isinstance(child, float | Decimal):
                 self._number(node, keyword, child)

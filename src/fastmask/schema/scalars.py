@@ -370,11 +370,11 @@ class Strings:
     def _settled(self) -> Strings | None:
         """Itself with candidates filtered, or None in contradiction."""
         if self.allowed is not None:
-            candidates = frozenset(filter(self._fits, self.allowed))
-            if not candidates:
+            if self.shortest or self.longest is not None or self.excluded:
+                self.allowed = frozenset(filter(self._fits, self.allowed))
+                self.shortest, self.longest, self.excluded = 0, None, _NONE
+            if not self.allowed:
                 return None
-            self.allowed = candidates
-            self.shortest, self.longest, self.excluded = 0, None, _NONE
         elif self.longest is not None and self.shortest > self.longest:
             return None
         elif self.longest == 0:
