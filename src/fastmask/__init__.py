@@ -71,8 +71,6 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = ("errors", "sampling", "toy")
 
 __all__ = [
-    "SchemaReport",
-    "check_schema",
     "BitmaskError",
     "BudgetError",
     "CompiledGrammar",
@@ -84,6 +82,7 @@ __all__ = [
     "GrammarMatcher",
     "GrammarSyntaxError",
     "MatcherError",
+    "SchemaReport",
     "UnsatisfiableGrammarError",
     "UnsupportedFeatureError",
     "Vocabulary",
@@ -91,6 +90,7 @@ __all__ = [
     "accept_tokens",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "check_schema",
     "fill_next_token_bitmasks",
     "naive_mask",
     "reset_token_bitmask",

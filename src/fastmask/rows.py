@@ -24,7 +24,7 @@ from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.lengths import adopt_root, asking_node, bounded_node, count_characters
 from .kernels.naive import naive_row
 from .kernels.patch import patch_root
-from .kernels.rows import copy_edges, find_child, grow_tree, join_rows, link_node, locate_thread
+from .kernels.rows import copy_edges, find_child, join_rows, link_node, make_leaf
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
@@ -32,6 +32,15 @@ __all__ = ["Arena", "Rows"]
 
 _NO_BYTES: U8 = np.zeros(0, np.uint8)
 _SCRATCH_LIMIT = 1 << 22
+#: Scalars that a larger generation takes over.
+_CARRIED = (
+    layout.R_N_NODES,
+    layout.R_N_EDGES,
+    layout.R_N_EVENTS,
+    layout.R_FREE,
+    layout.R_FREE_ADDRESS,
+    layout.R_N_ROWS,
+)
 _AGAIN = -1 << 20  # something else had to be made first
 
 
@@ -53,9 +62,7 @@ class Rows:
         "adopted",
         "blocks",
         "counting",
-        "free",
         "limit",
-        "n_rows",
         "record",
         "row_bytes",
         "sizes",
@@ -68,8 +75,6 @@ class Rows:
         self.sizes = (n_cells, n_nodes)
         self.row_bytes = 4 * tables.words
         self.blocks: list[I32] = []
-        self.free = 0  # rows left in the last block
-        self.n_rows = 0
         self.views: dict[int, I32] = {}  # rows handed out, by leaf
         self.adopted: list[I32] = []  # rows of other grammars, numbered -1, -2, ...
         self.counting: dict[int, int] = {}  # the state of each node that asks what is left
@@ -90,29 +95,40 @@ class Rows:
         for slot in (layout.R_ROW_OF, layout.R_ROOT, layout.R_NODES, layout.R_EVENTS):
             old = self.record.bound(slot)
             rows.record.bound(slot)[: old.size] = old
-        for scalar in (layout.R_N_NODES, layout.R_N_EVENTS):
+        for scalar in _CARRIED:
             rows.words[scalar] = words[scalar]
         copy_edges(self.record.bound(layout.R_EDGES), rows.record.bound(layout.R_EDGES))
-        rows.blocks, rows.free, rows.n_rows = self.blocks, self.free, self.n_rows
+        rows.blocks = self.blocks
         rows.adopted, rows.counting = self.adopted, self.counting
         return rows
 
+    @property
+    def n_rows(self) -> int:
+        """Rows in use."""
+        return int(self.words[layout.R_N_ROWS])
+
+    def add_block(self) -> None:
+        """Make room for more rows; what is left of the last block is none or will not be used."""
+        # Small first, since many grammars need few rows; touched before they are needed.
+        n_rows = self.n_rows
+        size = min(64, max(8, n_rows), max(8, self.limit - n_rows))
+        block = np.empty((size, self.row_bytes // 4), np.int32)
+        block.fill(0)
+        self.blocks.append(block)
+        self.words[layout.R_FREE] = size
+        self.words[layout.R_FREE_ADDRESS] = block.__array_interface__["data"][0]
+
     def next_row(self) -> int:
         """Address of a free row, which stays free until `take`."""
-        if not self.free:
-            # Small first, since many grammars need few rows; touched before they are needed.
-            self.free = min(64, max(8, self.n_rows), max(8, self.limit - self.n_rows))
-            block = np.empty((self.free, self.row_bytes // 4), np.int32)
-            block.fill(0)
-            self.blocks.append(block)
-        block = self.blocks[-1]
-        start: int = block.__array_interface__["data"][0]
-        return start + (len(block) - self.free) * self.row_bytes
+        if not self.words[layout.R_FREE]:
+            self.add_block()
+        return int(self.words[layout.R_FREE_ADDRESS])
 
     def take(self) -> None:
         """The row given by `next_row` is in use now."""
-        self.free -= 1
-        self.n_rows += 1
+        self.words[layout.R_FREE] -= 1
+        self.words[layout.R_N_ROWS] += 1
+        self.words[layout.R_FREE_ADDRESS] += self.row_bytes
 
     def view(self, leaf: int) -> I32:
         """The row of a leaf, int32[words], read-only."""
@@ -357,7 +373,7 @@ class Arena:
             row_of = self.rows.record.bound(layout.R_ROW_OF)
             leaf = int(row_of[configuration]) - 1
             if leaf < 0:
-                leaf = self._make_leaf(matcher, configuration)
+                leaf = self._make_leaf(configuration)
                 self.rows.record.bound(layout.R_ROW_OF)[configuration] = leaf + 1
             return self.rows, leaf
 
@@ -376,7 +392,7 @@ class Arena:
         rows, leaf = self.leaf(matcher)
         return rows.view(leaf)
 
-    def _make_leaf(self, matcher: I64, configuration: int) -> int:
+    def _make_leaf(self, configuration: int) -> int:
         if self.rows.n_rows >= self.row_limit:
             self._clear_rows()
         while True:
@@ -385,7 +401,7 @@ class Arena:
             leaves: list[int] = []
             cell = configuration
             while cell:
-                leaves.append(self._thread_leaf(matcher, cell))
+                leaves.append(self._thread_leaf(cell))
                 cell = int(cells[layout.CELL * cell + layout.CELL_NEXT])
             if self.rows is not rows:
                 continue  # a new generation numbers its nodes alike, but a cleared one does not
@@ -406,17 +422,19 @@ class Arena:
             rows.take()
             return int(leaf)
 
-    def _thread_leaf(self, matcher: I64, cell: int) -> int:
+    def _thread_leaf(self, cell: int) -> int:
         while True:
             words = self.rows.words
-            leaf = int(locate_thread(matcher, words, cell))
+            leaf = int(make_leaf(self.tables.record.words, self.record.words, words, cell, -1, 0))
             if leaf >= 0:
                 return leaf
-            node, outcome = int(words[layout.R_MISSING_NODE]), int(words[layout.R_MISSING_OUTCOME])
-            if node == -2:
-                self._expand(outcome, int(words[layout.R_MISSING_SYMBOL]))
+            if leaf == layout.NEED_ROOT:
+                missing = words[layout.R_MISSING_NODE], words[layout.R_MISSING_OUTCOME]
+                self._grow(int(missing[0]), int(missing[1]))
+            elif leaf == layout.NEED_ROW:
+                self.rows.add_block()
             else:
-                self._grow(node, outcome)
+                self._resolve(leaf)
 
     def _grow(self, node: int, outcome: int) -> None:
         """Make the root of a state (node < 0) or the child of a node for an outcome."""
@@ -441,18 +459,12 @@ class Arena:
     def _walk(self, node: int, outcome: int) -> int:
         """Walk the root of a state (node < 0) or a child; the new node or a status."""
         rows = self.rows
-        status = grow_tree(
-            self.tables.record.words,
-            self.record.words,
-            rows.words,
-            node,
-            outcome,
-            rows.n_rows,
-            rows.next_row(),
+        rows.next_row()
+        return int(
+            make_leaf(
+                self.tables.record.words, self.record.words, rows.words, layout.NIL, node, outcome
+            )
         )
-        if status > 0:
-            rows.take()
-        return int(rows.words[layout.R_N_NODES]) - 1 if status >= 0 else int(status)
 
     def _root(self, state: int) -> int:
         """Make the root of a state, the cheapest way; its node or a status."""
@@ -461,9 +473,10 @@ class Arena:
             copy = self._patch(state)
             if copy < 0:
                 return copy
+            n_rows = rows.n_rows
             node = self._walk(copy, 0)
-            if node >= 0:
-                rows.take()
+            if node >= 0 and rows.n_rows == n_rows:
+                rows.take()  # the copy itself serves
             return node
         if state in tables.counted:
             code = tables.counted[state][1]

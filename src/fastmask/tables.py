@@ -264,6 +264,7 @@ class Tables:
         self._n_programs = 1
         self._alts: I32 = np.zeros(room, np.int32)
         self._n_alts = 0
+        self.roots: U8 = np.zeros(self.max_states, np.uint8)
         self.moves: I64 = np.zeros(2 * (_OPEN_MOVES if self.is_open else 1), np.int64)
 
     # --- parts -----------------------------------------------------------------------------------
@@ -326,6 +327,17 @@ class Tables:
         name = automaton.digest()
         for state in range(1, automaton.n_states):
             self.shared[(first + state - 1) << self.shift] = (name, state)
+        self.roots[first : first + automaton.n_states - 1] = 1
+
+    def model(self, state: int, body: int, back: int) -> None:
+        """Say that ``state`` is nearly ``body`` called from its frame, to come back to ``back``."""
+        self.models[state] = (body, back)
+        self.roots[state >> self.shift] = 1
+
+    def count(self, state: int, plain: int, program: int) -> None:
+        """Say that ``state`` is ``plain`` beside a count, which ``program`` has the bounds of."""
+        self.counted[state] = (plain, program)
+        self.roots[state >> self.shift] = 1
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
@@ -496,6 +508,7 @@ class Tables:
             (layout.T_PROGRAMS, self._programs),
             (layout.T_ALTS, self._alts),
             (layout.T_MOVES, self.moves),
+            (layout.T_ROOTS, self.roots),
             (layout.T_TOKEN_KIND, self.token_kind),
             (layout.T_TOKEN_BYTES, self.token_bytes),
             (layout.T_TOKEN_OFFSETS, arrays.token_offsets),

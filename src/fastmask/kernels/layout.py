@@ -94,7 +94,8 @@ NEED_EXPANSION = -3  # the state in A_REGISTER, or its move on A_SYMBOL, has to 
 NEED_TEXT = -7  # the step before byte A_RESULT depends on the text just read
 OVER_BUDGET = -4
 BAD_INDEX = -5
-MANY_THREADS = -6  # the row is a union of the rows of several threads
+NEED_ROOT = -6  # the missing node is not simply walked: the caller has to make it
+NEED_ROW = -8  # no row is left in the last block
 
 # --- T: tables ---------------------------------------------------------------------------------
 T_CLASSES = 0  # uint8[256]: byte -> column
@@ -122,6 +123,7 @@ T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
 T_LONGEST = 43  # bytes of the longest token
+T_ROOTS = 44  # uint8[states]: 1 where the root of a state is not simply walked
 T_MOVES = 41  # int64[2 * n]: (register + 1) << 32 | symbol, or 0; register << 32 | action
 T_SIZE = 48
 
@@ -164,6 +166,9 @@ R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
 R_MISSING_SYMBOL = 16
+R_FREE = 17  # rows left in the last block, the address of the first of them, and its number
+R_FREE_ADDRESS = 18
+R_N_ROWS = 19
 R_FIRST_EVENT = 15  # the first event of the tree node being made
 R_MISSING_NODE = 13  # tree node where a descent ended, or -1: no root, and
 R_MISSING_OUTCOME = 14  # the outcome without an edge, or the state without a root

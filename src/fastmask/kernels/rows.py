@@ -72,6 +72,8 @@ from .layout import (
     M_TERMINATED,
     NEED_EXPANSION,
     NEED_LOCK,
+    NEED_ROOT,
+    NEED_ROW,
     NEED_SPACE,
     NIL,
     NODE,
@@ -89,12 +91,15 @@ from .layout import (
     R_EDGES,
     R_EVENTS,
     R_FIRST_EVENT,
+    R_FREE,
+    R_FREE_ADDRESS,
     R_MISSING_NODE,
     R_MISSING_OUTCOME,
     R_MISSING_SYMBOL,
     R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
+    R_N_ROWS,
     R_NODES,
     R_ROOT,
     R_ROW_OF,
@@ -114,6 +119,7 @@ from .layout import (
     T_MANY,
     T_MOVES,
     T_PROGRAMS,
+    T_ROOTS,
     T_SHIFT,
     T_SIZE,
     T_STEP_BUDGET,
@@ -259,20 +265,6 @@ def locate_leaf(matcher, rows):
     return find_leaf(matcher, record_at(matcher[M_TABLES], T_SIZE), rows)
 
 
-@kernel("int64(int64[::1], int64[::1], int64)")
-def locate_thread(matcher, rows, cell):
-    """Tree node of one thread of a configuration, or -1 with the missing edge in ``rows``."""
-    cells = view_i32(record_at(matcher[M_ARENA], A_SIZE), A_CELLS)
-    return descend(
-        cells,
-        record_at(matcher[M_TABLES], T_SIZE),
-        rows,
-        np.int64(cells[cell * CELL + CELL_STATE]),
-        np.int64(cells[cell * CELL + CELL_REGISTER]),
-        np.int64(cells[cell * CELL + CELL_PARENT]),
-    )
-
-
 @inner
 def fill_one(matcher, rows, bitmask, index):
     """Copy the matcher's row if it is known; 1 apply, 0 every token allowed, else a status."""
@@ -342,7 +334,7 @@ def row_flags(row, size):
     return (FULL if full else 0) | (VACANT if none_set == 0 else 0)
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64)")
+@inner
 def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
 
@@ -654,8 +646,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     return changed
 
 
-@kernel("int64(int64[::1], int64, int64, int64)")
-def link_node(rows, node, outcome, child):
+@inner
+def link(rows, node, outcome, child):
     """Publish a tree node: as the root of a state index (node < 0) or as a child of ``node``."""
     if node < 0:
         view_i32(rows, R_ROOT)[outcome] = child + 1
@@ -670,6 +662,80 @@ def link_node(rows, node, outcome, child):
     edges[2 * slot] = key
     rows[R_N_EDGES] += 1
     return np.int64(0)
+
+
+@kernel("int64(int64[::1], int64, int64, int64)")
+def link_node(rows, node, outcome, child):
+    """Publish a tree node: as the root of a state index (node < 0) or as a child of ``node``."""
+    return link(rows, node, outcome, child)
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64)")
+def make_leaf(tables, arena, rows, cell, node, outcome):
+    """Find the leaf of a thread, making what is missing on the way; the leaf or a status.
+
+    With NIL for the thread only the child of ``node`` for ``outcome``, or the root of a state
+    (node < 0), is made and not linked. Needs the lock.
+    """
+    cells = view_i32(arena, A_CELLS)
+    roots = view_u8(tables, T_ROOTS)
+    shift = np.int64(tables[T_SHIFT])
+    at = cell * CELL
+    while True:
+        if cell != NIL:
+            leaf = descend(
+                cells,
+                tables,
+                rows,
+                np.int64(cells[at + CELL_STATE]),
+                np.int64(cells[at + CELL_REGISTER]),
+                np.int64(cells[at + CELL_PARENT]),
+            )
+            if leaf >= 0:
+                return leaf
+            node = np.int64(rows[R_MISSING_NODE])
+            outcome = np.int64(rows[R_MISSING_OUTCOME])
+            if node == -2:
+                arena[A_REGISTER] = outcome
+                arena[A_SYMBOL] = rows[R_MISSING_SYMBOL]
+                return np.int64(NEED_EXPANSION)
+            if node < 0 and roots[outcome >> shift] != 0:
+                return np.int64(NEED_ROOT)
+            if node >= 0 and view_i64(rows, R_NODES)[NODE * node + NODE_KIND] == LEFT:
+                return np.int64(NEED_ROOT)
+        if rows[R_FREE] == 0:
+            return np.int64(NEED_ROW)
+        n_nodes = np.int64(rows[R_N_NODES])
+        n_events = np.int64(rows[R_N_EVENTS])
+        status = np.int64(
+            grow_tree(
+                tables,
+                arena,
+                rows,
+                node,
+                outcome,
+                np.int64(rows[R_N_ROWS]),
+                np.int64(rows[R_FREE_ADDRESS]),
+            )
+        )
+        if status < 0:
+            rows[R_N_NODES] = n_nodes
+            rows[R_N_EVENTS] = n_events
+            return status
+        if status > 0:
+            take_row(tables, rows)
+        child = np.int64(rows[R_N_NODES]) - 1
+        if cell == NIL:
+            return child
+        link(rows, node, outcome if node >= 0 else outcome >> shift, child)
+
+
+@inner
+def take_row(tables, rows):
+    """The first free row is in use now."""
+    rows[R_FREE] -= 1
+    rows[R_N_ROWS] += 1
+    rows[R_FREE_ADDRESS] += 4 * tables[T_WORDS]
 
 
 @kernel("int64(int64[::1], int64[::1])")

@@ -243,7 +243,7 @@ class SchemaAutomaton:
         code = tables.program(layout.COUNT, limit, least, 0)
         for i in range(n):
             plain = (first + i) << tables.shift
-            tables.counted[(copy + i) << tables.shift] = (plain, code)
+            tables.count((copy + i) << tables.shift, plain, code)
             tables.bodies[plain] = (body, self.end)
         start = (copy + between - first) << tables.shift
         action = self._rules[key] = tables.program(layout.SET, 0, 0, start)

@@ -376,7 +376,7 @@ class ObjectRule:
         if state is None:
             state = self._nodes[key] = self.tables.new_states(1)
             if other >= 0:
-                self.tables.models[state] = (body, self._other_state(other))
+                self.tables.model(state, body, self._other_state(other))
             self.tables.defer(state, lambda s: self._write_node(s, entries, prefix, body, other))
         return state
 
