@@ -57,14 +57,17 @@ class Constant:
         Keys of an array's items.
     members : dict[str, Key]
         Keys of an object's values by name.
+    number : int
+        Order of interning.
     value : object
         The JSON value as it was written where it was first met.
     """
 
-    __slots__ = ("items", "members", "type", "value")
+    __slots__ = ("items", "members", "number", "type", "value")
 
-    def __init__(self, type_: int, value: Any) -> None:
+    def __init__(self, type_: int, value: Any, number: int = 0) -> None:
         self.type = type_
+        self.number = number
         self.items: tuple[Key, ...] = ()
         self.members: dict[str, Key] = {}
         self.value = value
@@ -190,10 +193,10 @@ class Constants:
         constant = self._interned.get(signature)
         if constant is None:
             if isinstance(value, dict):
-                constant = Constant(OBJECT, value)
+                constant = Constant(OBJECT, value, len(self._interned))
                 constant.members = dict(zip(value, keys, strict=True))
             else:
-                constant = Constant(ARRAY, value)
+                constant = Constant(ARRAY, value, len(self._interned))
                 constant.items = tuple(keys)
             self._interned[signature] = constant
         return constant

@@ -8,48 +8,44 @@ Nothing is read before it is asked for: a schema of a thousand keys costs what i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from types import GeneratorType
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from ..errors import BudgetError, GrammarError, UnsupportedFeatureError
 from . import literals as lit
 from .constants import (
     ALL_TYPES,
-    ARRAY,
-    BOOLEAN,
     NULL,
     NUMBER,
-    Constant,
     Constants,
     Key,
     Number,
     exact,
     key_type,
 )
-from .containers import Arrays, Objects
+from .containers import Objects
 from .emptiness import Emptiness
-from .exclusive import overlaps
-from .expand import Typed, all_of, any_of, expand
+from .expand import Typed, all_of, expand
 from .keywords import Draft
 from .literals import Clause
-from .reading import exact_container, read, types_named
+from .reading import types_named
 from .references import Documents, Node, Resource
-from .scalars import Atoms, Numbers, Strings
 from .shapes import shape
 from .strings import finite_pattern, matches
+from .typed import EVERY, Unfinished, typed
 from .values import (
     AMONG,
     AND,
-    EVERYTHING,
     EXCEPT,
     FALSE,
     NOT_SCHEMA,
+    OPEN,
     OR,
     SCHEMA,
     TRUE,
+    UNKNOWN,
     KeyClass,
     Test,
     Value,
@@ -57,25 +53,12 @@ from .values import (
 
 __all__ = ["Formulas"]
 
-_Steps: TypeAlias = "Generator[tuple[Value, int], Typed | None, Typed | None]"
-
 _FORMULA_LIMIT = 10_000
 _WORK_LIMIT = 1_000_000
 _APART_STEPS = 300
 _APART_DEPTH = 2
 _NESTING_LIMIT = 2
-_CLASSES: list[Any] = [Atoms, Atoms, Numbers, Strings, Arrays, Objects]
-_EVERY: list[Any] = [
-    *(Atoms(type_, Atoms.ALL[type_]) for type_ in (NULL, BOOLEAN)),
-    *(class_() for class_ in _CLASSES[NUMBER:]),
-]
 _NONE: frozenset[Key] = frozenset()
-_UNKNOWN: Any = ...
-_OPEN: Any = object()
-
-
-class Unfinished(Exception):  # noqa: N818 - a signal between formulas, never seen outside
-    """A question came back to a formula that is being typed further out."""
 
 
 class Formulas:
@@ -576,64 +559,17 @@ class Formulas:
             and all(
                 every.implies(conjunctions[0]) if conjunctions else False
                 for every, conjunctions in (
-                    (_EVERY[type_], self.conjunctions(value, type_)) for type_ in range(6)
+                    (EVERY[type_], self.conjunctions(value, type_)) for type_ in range(6)
                 )
             )
         )
 
     def typed(self, value: Value, type_: int) -> Typed | None:
-        """A formula as it concerns values of one type; None where there are none.
-
-        Formulas on the way are made by a loop over suspended steps, so that in-place schemas may
-        nest to any depth. Raises `UnsupportedFeatureError` for a schema that applies itself in
-        place.
-        """
-        known = value.formulas[type_]
-        if known is _UNKNOWN:
-            known = self._type(value, type_)
-        elif known is _OPEN:
-            raise Unfinished
-        return known  # type: ignore[no-any-return]
-
-    def _type(self, value: Value, type_: int) -> Any:
-        result = self._begin(value, type_)
-        if result.__class__ is not GeneratorType:
-            value.formulas[type_] = result
-            return result
-        with self.question():
-            return self._run(value, type_, result)
-
-    def _run(self, value: Value, type_: int, steps: Any) -> Any:
-        """Run suspended steps, and those of every formula they ask for."""
-        stack: list[tuple[Value, Any]] = [(value, steps)]
-        value.formulas[type_] = _OPEN
-        try:
-            answer = None
-            while stack:
-                current, steps = stack[-1]
-                try:
-                    wanted = steps.send(answer)
-                except StopIteration as done:
-                    answer = current.formulas[type_] = done.value
-                    stack.pop()
-                    continue
-                answer = wanted.formulas[type_]
-                if answer is _UNKNOWN:
-                    begun = self._begin(wanted, type_)
-                    if begun.__class__ is GeneratorType:
-                        wanted.formulas[type_] = _OPEN
-                        stack.append((wanted, begun))
-                        answer = None
-                    else:
-                        answer = wanted.formulas[type_] = begun
-                elif answer is _OPEN:
-                    if all(wanted is not open_ for open_, _ in stack):
-                        raise Unfinished
-                    self.refuse_loop(wanted)
-        finally:
-            for current, _ in stack:
-                current.formulas[type_] = _UNKNOWN
-        return answer
+        """A formula as it concerns values of one type; None where there are none."""
+        known: Typed | None = value.formulas[type_]
+        if known is UNKNOWN or known is OPEN:
+            return typed(self, value, type_)
+        return known
 
     def refuse_loop(self, value: Value) -> NoReturn:
         """Refuse a schema that applies itself in place."""
@@ -642,141 +578,3 @@ class Formulas:
             "the schema applies itself to the same value, which defines nothing",
             path=self.documents.pointer(value.node),
         )
-
-    def _begin(self, value: Value, type_: int) -> Any:
-        """The typed formula at once, or steps that ask for others first."""
-        kind = value.kind
-        if kind == SCHEMA:
-            clauses = read(self, value, type_)
-            if clauses is None:
-                return None
-            for clause in clauses:
-                if clause[0] > lit.LAST_LITERAL or (
-                    type_ >= ARRAY and clause[0] == lit.AMONG_CONSTANTS
-                ):
-                    return self._clauses(clauses, type_, True)
-            return _CLASSES[type_].of(type_, clauses, self)
-        if kind == NOT_SCHEMA:
-            clauses = read(self, self.negation(value), type_)
-            return _EVERY[type_] if clauses is None else self._clauses(clauses, type_, False)
-        if kind == AMONG:
-            constants = self.split(value.constants)[type_]
-            return self._among(constants, type_) if constants else None
-        if kind == EXCEPT:
-            constants = self.split(value.constants)[type_]
-            literals = ((lit.EXCEPT_CONSTANTS, constants),)
-            return _CLASSES[type_].of(type_, literals, self) if constants else _EVERY[type_]
-        if kind == AND:
-            return self._both(value, type_) if value.types >> type_ & 1 else None
-        if kind == OR:
-            return self._either(value, type_) if value.types >> type_ & 1 else None
-        return _EVERY[type_] if kind == EVERYTHING else None
-
-    def _both(self, value: Value, type_: int) -> Any:
-        parts = []
-        for part in value.parts:
-            typed = yield part
-            if typed is None:
-                return None
-            parts.append(typed)
-        return all_of(parts, self)
-
-    def _either(self, value: Value, type_: int) -> Any:
-        parts = []
-        for part in value.parts:
-            parts.append((yield part))
-        return any_of(parts, _EVERY[type_], self)
-
-    def _among(self, constants: frozenset[Key], type_: int) -> Typed | None:
-        """Some constants of one type."""
-        if type_ < ARRAY:
-            literals = ((lit.AMONG_CONSTANTS, constants),)
-            return _CLASSES[type_].of(type_, literals, self)  # type: ignore[no-any-return]
-        exact_ones = [
-            _CLASSES[type_].of(type_, exact_container(self, constant), self)
-            for constant in constants
-            if isinstance(constant, Constant)
-        ]
-        return any_of(exact_ones, _EVERY[type_], self)
-
-    def _clauses(self, clauses: Iterable[Clause], type_: int, positive: bool) -> Any:
-        """Steps that join clauses, or that join the duals of one clause or another."""
-        literals: list[Clause] = []
-        parts: list[Any] = []
-        for clause in clauses:
-            kind = clause[0]
-            if kind > lit.LAST_LITERAL:
-                if kind == lit.UNKNOWN:
-                    part = _EVERY[type_]
-                else:
-                    part = yield from self._clause(clause, type_, positive)
-                if positive and part is None:
-                    return None
-                parts.append(part)
-                continue
-            literal = clause if positive else lit.dual(clause, self.negation)
-            if literal[0] == lit.AMONG_CONSTANTS and type_ >= ARRAY:
-                parts.append(self._among(literal[1], type_))
-            else:
-                literals.append(literal)
-        class_ = _CLASSES[type_]
-        if positive:
-            return all_of([class_.of(type_, literals, self), *parts], self)
-        parts.extend(class_.of(type_, (literal,), self) for literal in literals)
-        return any_of(parts, _EVERY[type_], self)
-
-    def _clause(self, clause: Clause, type_: int, positive: bool) -> Any:
-        kind = clause[0]
-        if kind == lit.VALUE:
-            return (yield clause[1] if positive else self.negation(clause[1]))
-        if kind == lit.ALL:
-            return (yield from self._clauses(clause[1], type_, positive))
-        if kind == lit.ANY:
-            parts = []
-            for option in clause[1]:
-                part = yield from self._clauses((option,), type_, positive)
-                if part is None and not positive:
-                    return None
-                parts.append(part)
-            return any_of(parts, _EVERY[type_], self) if positive else all_of(parts, self)
-        if kind == lit.CASES:
-            return (yield from self._cases(clause, type_, positive))
-        return (yield from self._one(clause[1], type_, positive))
-
-    def _cases(self, clause: Clause, type_: int, positive: bool) -> Any:
-        """``if``: the condition and the one, or not the condition and the other."""
-        _, condition, then, otherwise = clause
-        parts = []
-        for guard, result in ((condition, then), (self.negation(condition), otherwise)):
-            held = yield guard
-            wanted = yield result if positive else self.negation(result)
-            parts.append(None if held is None else all_of((held, wanted), self))
-        return any_of(parts, _EVERY[type_], self)
-
-    def _one(self, values: list[Value], type_: int, positive: bool) -> Any:
-        """``oneOf``: one branch and none of those that overlap it."""
-        branches: list[tuple[Value, Any]] = []
-        for value in values:
-            typed = yield value
-            if typed is not None:
-                branches.append((value, typed))
-        if positive and len(branches) < 2:
-            return branches[0][1] if branches else None
-        overlapping = overlaps([typed for _, typed in branches], self)
-        parts = []
-        if positive:
-            for (_, typed), others in zip(branches, overlapping, strict=True):
-                operands = [typed]
-                for other in others:
-                    operands.append((yield self.negation(branches[other][0])))
-                parts.append(all_of(operands, self))
-            return any_of(parts, _EVERY[type_], self)
-        none = []
-        for value, _ in branches:
-            none.append((yield self.negation(value)))
-        parts.append(all_of(none, self) if none else _EVERY[type_])
-        for i, others in enumerate(overlapping):
-            parts.extend(
-                all_of((branches[i][1], branches[j][1]), self) for j in sorted(others) if j > i
-            )
-        return any_of(parts, _EVERY[type_], self)

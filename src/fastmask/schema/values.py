@@ -24,12 +24,18 @@ __all__ = [
     "KeyClass",
     "NOTHING",
     "NOT_SCHEMA",
+    "OPEN",
     "OR",
     "SCHEMA",
     "TRUE",
     "Test",
+    "UNKNOWN",
     "Value",
 ]
+
+#: In `Value.formulas`: not asked for yet, and being made.
+UNKNOWN: Any = ...
+OPEN: Any = object()
 
 EVERYTHING, NOTHING, SCHEMA, NOT_SCHEMA, AMONG, EXCEPT, AND, OR = range(8)
 
@@ -82,7 +88,7 @@ class Value:
         self.only_types = kind <= NOTHING
         self.complement: Value | None = None
         self.canonical: Value | None = None
-        self.formulas: list[Any] = [_UNKNOWN] * 6
+        self.formulas: list[Any] = [UNKNOWN] * 6
         self.disjuncts: list[Any] = [None] * 6
         self.parts: tuple[Value, ...] = ()
         self.constants: frozenset[Key] = frozenset()
@@ -103,7 +109,6 @@ class Value:
         return "everything" if self.kind == EVERYTHING else "nothing"
 
 
-_UNKNOWN: Any = ...
 TRUE = Value(EVERYTHING, 0, ALL_TYPES)
 FALSE = Value(NOTHING, 1, 0)
 TRUE.complement, FALSE.complement = FALSE, TRUE
