@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from ..errors import BudgetError, GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from .automaton import MOST_DIFFERENT, SchemaAutomaton, finite
 from .constants import ARRAY
 from .formulas import Formulas
@@ -55,6 +56,7 @@ class JsonSchema:
         ):
             if value not in allowed:
                 raise GrammarError(f"{name} is {' or '.join(map(repr, allowed))}, not {value!r}")
+        self._bytes: bytes | None = None
         self.policy = Policy(**policy)
         self.schema = schema_value(schema)
         self.options = {
@@ -71,10 +73,10 @@ class JsonSchema:
             formats=formats,
             unsupported=unsupported,
         )
-        self._leave_out(_endless_unique_items(self.formulas), unsupported)
+        if b'"uniqueItems"' in self.to_bytes():
+            self._leave_out(_endless_unique_items(self.formulas), unsupported)
         if not self.formulas.emptiness.holds_something(self.formulas.root):
             raise unsatisfiable(self.formulas)
-        self._bytes: bytes | None = None
 
     def _leave_out(
         self, refused: dict[tuple[int, str], UnsupportedFeatureError], unsupported: str
@@ -101,7 +103,12 @@ class JsonSchema:
         """Schema and options as bytes."""
         if self._bytes is None:
             content = {"schema": self.schema, "options": self.options}
-            self._bytes = json.dumps(content, sort_keys=False).encode()
+            try:
+                self._bytes = json.dumps(content).encode()
+            except RecursionError:
+                raise BudgetError(
+                    "levels of nesting", sys.getrecursionlimit(), "use $ref for deep schemas"
+                ) from None
         return self._bytes
 
     @classmethod
