@@ -121,7 +121,7 @@ class Arrays:
             else:
                 self.excluded |= literal[1]
         self.prefix = tuple(prefix)
-        return self._settled(counts)
+        return self._settled(counts, formulas)
 
     def meet(self, other: Arrays, formulas: Formulas) -> Arrays | None:
         """The arrays in both."""
@@ -142,7 +142,7 @@ class Arrays:
         counts = {value: (least, most) for value, least, most in self.counts}
         for value, least, most in other.counts:
             _count(counts, value, least, most)
-        return both._settled(counts)
+        return both._settled(counts, formulas)
 
     def item(self, position: int) -> Value:
         """The formula of the item at a position, counts and obligations apart."""
@@ -198,10 +198,18 @@ class Arrays:
         if end is None:
             self.rest = formulas.conjunction(self.rest, value)
 
+    def _nowhere(self, value: Value, formulas: Formulas) -> bool:
+        """Whether no item can be in a formula, on the face of it."""
+        return all(
+            formulas.conjunction(item, value) is FALSE for item in (*self.prefix, self.rest)
+        )
+
     def _limit(self, longest: int) -> None:
         self.longest = longest if self.longest is None else min(self.longest, longest)
 
-    def _settled(self, counts: dict[Value, tuple[int, int | None]]) -> Arrays | None:
+    def _settled(
+        self, counts: dict[Value, tuple[int, int | None]], formulas: Formulas
+    ) -> Arrays | None:
         """Itself with everything that bounds the length counted in, or None in contradiction."""
         for position, value in enumerate(self.prefix):
             if value is FALSE:
@@ -218,6 +226,8 @@ class Arrays:
             self.shortest = max(self.shortest, 2)
         for value, (least, most) in counts.items():
             if (most is not None and least > most) or (value is FALSE and least > 0):
+                return None
+            if least > 0 and self._nowhere(value, formulas):
                 return None
             self.shortest = max(self.shortest, least)
         if self.longest is not None and self.shortest > self.longest:
@@ -332,7 +342,7 @@ class Objects:
             else:
                 self.excluded |= where
         self.universals = tuple(universals.items())
-        return self._settled()
+        return self._settled(formulas)
 
     def meet(self, other: Objects, formulas: Formulas) -> Objects | None:
         """The objects in both."""
@@ -359,7 +369,7 @@ class Objects:
                 other.longest if self.longest is None else min(self.longest, other.longest)
             )
         both.excluded = self.excluded | other.excluded
-        return both._settled()
+        return both._settled(formulas)
 
     def conflicts(self, other: Objects, formulas: Formulas) -> bool:
         """Whether the two contradict each other on the face of it."""
@@ -418,7 +428,7 @@ class Objects:
             self.excluded,
         )
 
-    def _settled(self) -> Objects | None:
+    def _settled(self, formulas: Formulas) -> Objects | None:
         """Itself, or None where it contradicts itself on the face of it."""
         needed = 0
         for value, required in self.keys.values():
@@ -432,8 +442,9 @@ class Objects:
             self.shortest = 0
         if needed and self.universals and _forbids(self.universals, self.keys):
             return None
-        for _, value in self.somewhere:
-            if value is FALSE:
+        for where, value in self.somewhere:
+            everywhere = next((v for k, v in self.universals if k is where), TRUE)
+            if formulas.conjunction(value, everywhere) is FALSE:
                 return None
         return self
 
