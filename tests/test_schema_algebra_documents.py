@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from fastmask.errors import (
@@ -247,6 +249,21 @@ def test_a_thousand_levels_work_and_more_end_in_a_budget_error(keyword):
     for levels in (10_000, 100_000):
         with pytest.raises(BudgetError, match="nesting levels"):
             normalise(nested(levels))
+
+
+def test_resources_nest_as_deeply_as_schemas():
+    schema = {"const": 1}
+    for level in range(1_200):
+        schema = {"$id": f"d{level}/", "items": schema}
+    assert normalise({"$id": "https://example.org/", **schema})
+
+
+def test_long_chains_of_references():
+    names = [f"d{i}" for i in range(3_000)]
+    chain = {a: {"$ref": f"#/$defs/{b}"} for a, b in itertools.pairwise(names)}
+    schema = {"$ref": "#/$defs/d0", "$defs": {**chain, names[-1]: {"type": "string"}}}
+    assert allows(schema, "a")
+    assert not allows(schema, 1)
 
 
 def test_shared_and_circular_parts_are_counted_each_time():

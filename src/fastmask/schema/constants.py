@@ -8,7 +8,6 @@ which Python calls equal, and makes keys of deep values flat, so that hashing on
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -41,7 +40,7 @@ __all__ = [
 NULL, BOOLEAN, NUMBER, STRING, ARRAY, OBJECT = range(6)
 TYPE_NAMES = ("null", "boolean", "number", "string", "array", "object")
 ALL_TYPES = 0b111111
-_LARGEST_EXPONENT = 5_000
+_LARGEST_EXPONENT = 4_000
 
 Number: TypeAlias = int | Fraction
 
@@ -86,15 +85,15 @@ FALSE_KEY = Constant(BOOLEAN, False)
 def exact(number: int | float | Decimal | Fraction) -> Number:
     """The exact value of a JSON number: what its shortest decimal spelling says.
 
-    Raises `ValueError` for infinities and NaN, `BudgetError` for exponents past 5,000.
+    Raises `ValueError` for infinities and NaN, `BudgetError` for exponents past 4,000.
     """
     if isinstance(number, int):
         return int(number)
     if isinstance(number, Fraction):
         return number.numerator if number.denominator == 1 else number
-    if not math.isfinite(number):
-        raise ValueError(f"{number} is not a JSON number")
     decimal = number if isinstance(number, Decimal) else Decimal(repr(float(number)))
+    if not decimal.is_finite():
+        raise ValueError(f"{number} is not a JSON number")
     if decimal and abs(decimal.adjusted()) > _LARGEST_EXPONENT:
         raise BudgetError(
             "decimal places", _LARGEST_EXPONENT, f"write {decimal:.1e} with a smaller exponent"
@@ -107,15 +106,19 @@ def json_number(number: Number) -> int | float | Decimal:
     """A Python number that ``json`` and validators take: int, float if exact, else decimal."""
     if isinstance(number, int):
         return number
-    nearest = float(number)
-    if exact(nearest) == number:
-        return nearest
+    try:
+        nearest = float(number)
+        if exact(nearest) == number:
+            return nearest
+    except OverflowError:
+        pass
     places = 0
     scaled = number
     while scaled.denominator != 1:
         scaled *= 10
         places += 1
-    return Decimal(scaled.numerator).scaleb(-places)
+    digits = tuple(map(int, str(abs(scaled.numerator))))
+    return Decimal((int(number < 0), digits, -places))
 
 
 def value_type(value: Any) -> int:
