@@ -17,6 +17,7 @@ import numpy as np
 from ..automata import Dfa, any_text
 from ..kernels import layout
 from . import spelling
+from .containers import Objects
 from .strings import class_language, encoded
 from .values import FALSE, TRUE, KeyClass, Value
 
@@ -251,26 +252,23 @@ class ObjectRule:
             free = sum(name not in frame.seen for name in self.names)
             if free < needed:
                 return False
-        if frame.pending:
-            return self._can_settle(frame, missing)
-        return True
+        return not frame.pending or self._can_settle(frame)
 
-    def _can_settle(self, frame: ObjectFrame, missing: int) -> bool:
-        """Whether the open obligations can be met, required keys first, then one key for each."""
-        longest = self.conjunction.longest
-        extra = 0
-        for i in frame.pending:
-            where, wanted = self.conjunction.somewhere[i]
-            if any(
-                name not in frame.seen
-                and self.formulas.in_class(name, where)
-                and not self.automaton.is_empty(self.formulas.conjunction(value, wanted))
-                for name, value in self.names.items()
-                if name in self.required
-            ):
-                continue
-            extra += 1
-        return longest is None or frame.count + missing + extra <= longest
+    def _can_settle(self, frame: ObjectFrame) -> bool:
+        """Whether the open obligations can be met by keys still to come."""
+        conjunction = self.conjunction
+        rest = Objects()
+        rest.keys = dict(conjunction.keys)
+        for name in frame.seen:
+            if name is not None:
+                rest.keys[name] = (FALSE, False)
+        rest.universals = conjunction.universals
+        rest.somewhere = tuple(conjunction.somewhere[i] for i in frame.pending)
+        rest.shortest = max(0, conjunction.shortest - frame.count)
+        if conjunction.longest is not None:
+            rest.longest = conjunction.longest - frame.count
+        settled = rest.meet(Objects(), self.formulas)
+        return settled is not None and not self.automaton.is_empty(settled)
 
     # --- keys ------------------------------------------------------------------------------------
 
