@@ -189,7 +189,7 @@ class ObjectRule:
             if None in frame.seen:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
             where = self._other_symbols.index(symbol)
-            return self._after_key(frame, None, self._classes[where][1], self._jump)
+            return self._after_key(frame, where, self._classes[where][1], self._jump)
         text = _key_text(self.tables.texts[symbol])
         value = self.formulas.member(self.conjunction, text)
         return self._after_key(frame, text, value, self._jump)
@@ -199,11 +199,12 @@ class ObjectRule:
         return self.tables.program(layout.JUMP, self._member(value))
 
     def _after_key(
-        self, frame: ObjectFrame, name: str | None, value: Value, enter: Any
+        self, frame: ObjectFrame, key: str | int, value: Value, enter: Any
     ) -> tuple[int, int]:
-        """The step at the end of a key: which member may follow, and what it settles."""
+        """The step at the end of a key, which is given by name or, in a mask, by its class."""
+        name = key if isinstance(key, str) else None
         options: list[tuple[ObjectFrame, Value]] = []
-        for settled in self._settlings(frame, name):
+        for settled in self._settlings(frame, key):
             wanted = value
             for i in settled:
                 wanted = self.formulas.conjunction(wanted, self.conjunction.somewhere[i][1])
@@ -223,12 +224,16 @@ class ObjectRule:
         codes = [set_to(layout.SET, f.register, 0, enter(v)) for f, v in options]
         return 0, self.tables.choice(codes)
 
-    def _settlings(self, frame: ObjectFrame, name: str | None) -> list[tuple[int, ...]]:
+    def _settlings(self, frame: ObjectFrame, key: str | int) -> list[tuple[int, ...]]:
         """The sets of open obligations that the member of a key may be taken to settle."""
         choices: list[tuple[int, ...]] = [()]
         for i in frame.pending:
             where = self.conjunction.somewhere[i][0]
-            if name is not None and self.formulas.in_class(name, where):
+            if (
+                self.formulas.in_class(key, where)
+                if isinstance(key, str)
+                else _holds(where, self._classes[key][2])
+            ):
                 choices += [(*choice, i) for choice in choices]
         return choices
 
@@ -272,10 +277,10 @@ class ObjectRule:
 
     # --- keys ------------------------------------------------------------------------------------
 
-    def _other_classes(self) -> list[tuple[Dfa | None, Value]]:
+    def _other_classes(self) -> list[tuple[Dfa | None, Value, set[Any]]]:
         """The keys that are not named: for each way the tests can turn out, keys and member."""
         formulas, conjunction = self.formulas, self.conjunction
-        classes: list[tuple[Dfa | None, Value]] = []
+        classes: list[tuple[Dfa | None, Value, set[Any]]] = []
         for signature in range(1 << len(self._tests)):
             passed = {t for i, t in enumerate(self._tests) if signature >> i & 1}
             value: Value = TRUE
@@ -292,7 +297,7 @@ class ObjectRule:
                     language = language & accepted if test in passed else language - accepted
                 if language.is_empty:
                     continue
-            classes.append((language, value))
+            classes.append((language, value, passed))
         return classes
 
     def _keys(self, frame: ObjectFrame) -> int:
@@ -347,7 +352,7 @@ class ObjectRule:
         if self.conjunction.longest is None and not frame.pending:
             return True
         value = self._classes[where][1]
-        return self._after_key(frame, None, value, _nothing)[1] != layout.DEAD
+        return self._after_key(frame, where, value, _nothing)[1] != layout.DEAD
 
     def _in_order(self, frame: ObjectFrame, name: str) -> bool:
         """Whether a key stands behind those seen, and before no required one that is missing."""
