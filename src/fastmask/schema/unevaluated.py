@@ -162,11 +162,8 @@ def _parts(formulas: Formulas, source: Value) -> Iterator[tuple[Value, Guard]]:
         if "else" in node:
             failed = ((lit.VALUE, formulas.negation(condition)),)
             yield formulas.child(source, node["else"]), failed
-    for keyword in ("dependentSchemas", "dependencies"):
-        table: dict[str, Any] = node[keyword] if _has(source, keyword) else {}
-        for name, child in table.items():
-            if isinstance(child, dict | bool):
-                yield formulas.child(source, child), ((lit.SOME_KEY, name, TRUE),)
+    for name, child in node["dependentSchemas"].items() if _has(source, "dependentSchemas") else ():
+        yield formulas.child(source, child), ((lit.SOME_KEY, name, TRUE),)
 
 
 def _has(source: Value, keyword: str) -> bool:
