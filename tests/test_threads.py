@@ -15,7 +15,7 @@ import pytest
 
 import fastmask as fm
 from judge import random_grammar
-from walking import longest_tokens, random_language
+from walking import longest_tokens, random_language, run_threads
 
 pytestmark = pytest.mark.large
 
@@ -77,25 +77,6 @@ def expected(vocabulary, documents) -> list[np.ndarray]:
     return masks
 
 
-def run(work: Callable[[int], None], n_threads: int) -> None:
-    """Run ``work(number)`` in threads; what one raises is raised here."""
-    failures: list[BaseException] = []
-
-    def guarded(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(n,)) for n in range(n_threads)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-
-
 def test_eight_threads_share_a_cache_of_64_rows(vocabulary, documents, expected):
     compiled = fm.CompiledGrammar(fm.Grammar.json(), vocabulary, SMALL_CACHE)
 
@@ -121,7 +102,7 @@ def test_eight_threads_share_a_cache_of_64_rows(vocabulary, documents, expected)
         for view, row in held:
             assert (view == row).all()
 
-    run(work, 8)
+    run_threads(work, 8)
     assert compiled.arena.clears > 10
 
 
@@ -168,18 +149,16 @@ def test_forks_of_one_matcher_go_on_in_their_own_threads(vocabulary, documents, 
             assert (own.next_token_bitmask() == rows[number]).all()
             assert own.accept_tokens(tokens[number:middle]) == middle - number
 
-    run(work, 8)
+    run_threads(work, 8)
 
 
 def test_arenas_grow_under_many_threads():
     """Small grammars whose stacks, lists and rows are all new to every thread at once."""
     for seed in range(12):
         language = random_language(random_grammar(seed), seed)
-        barrier = threading.Barrier(6)
 
-        def work(number: int, language=language, barrier=barrier) -> None:
+        def work(number: int, language=language) -> None:
             chooser = random.Random(number)
-            barrier.wait()
             for _ in range(6):
                 walk = language.walk()
                 for _ in range(5):
@@ -189,7 +168,7 @@ def test_arenas_grow_under_many_threads():
                         break
                     walk.accept(chooser.choice(choices))
 
-        run(work, 6)
+        run_threads(work, 6)
 
 
 def test_batches_run_in_two_threads(vocabulary, documents, expected):
@@ -211,7 +190,7 @@ def test_batches_run_in_two_threads(vocabulary, documents, expected):
                 if (step + 1) % len(documents[document]) == 0:
                     matcher.reset()
 
-    run(work, 2)
+    run_threads(work, 2)
 
 
 def test_a_compiler_compiles_the_same_grammar_once_for_all_threads(vocabulary):
@@ -225,7 +204,7 @@ def test_a_compiler_compiles_the_same_grammar_once_for_all_threads(vocabulary):
             compiled.append(one)
             found[number].add(id(one))
 
-    run(work, 8)
+    run_threads(work, 8)
     assert set.union(*found) == found[0]
     assert len(found[0]) == 5
 
@@ -241,7 +220,7 @@ def test_a_compiler_too_small_for_two_grammars_drops_one_and_stays_right(vocabul
             assert {letter.encode(), b"x"} <= allowed
             assert all(set(token) <= {ord(letter), ord("x")} for token in allowed)
 
-    run(work, 8)
+    run_threads(work, 8)
 
 
 # --- processes

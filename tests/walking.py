@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import heapq
 import random
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -197,3 +198,24 @@ def can_finish(matcher: fm.GrammarMatcher, budget: int = 5_000) -> bool:
                 rank = steps + 2 * stack_depth(twin)
                 heapq.heappush(queue, (rank, steps + 1, len(seen), twin))
     return False
+
+
+def run_threads(work: Callable[[int], None], n_threads: int) -> None:
+    """Run ``work(number)`` in threads that start together; what one raises is raised here."""
+    failures: list[BaseException] = []
+    barrier = threading.Barrier(n_threads)
+
+    def guarded(number: int) -> None:
+        try:
+            barrier.wait()
+            work(number)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(n,)) for n in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
