@@ -88,9 +88,13 @@ def test_token_ids_of_any_integer_type(compiler):
         assert fm.accept_tokens(matchers, np.array([3, 1], kind)).tolist() == [True, False]
     matchers = [fm.GrammarMatcher(compiler.compile_gbnf('root ::= "a" "b"'))]
     assert fm.accept_tokens(matchers, (0,)).tolist() == [True]
-    for wrong in (["a"], [None]):
-        with pytest.raises((TypeError, ValueError)):
+    for wrong in (["a"], [None], [0.0], np.zeros(1)):
+        with pytest.raises(TypeError):
             fm.accept_tokens(matchers, wrong)
+        with pytest.raises(TypeError):
+            fm.fill_next_token_bitmasks(matchers, fm.allocate_token_bitmask(1, 40), wrong)
+    for outside in (2**31, 2**63, 2**64, 2**80, -(2**80), -1):
+        assert fm.accept_tokens(matchers, [outside]).tolist() == [False]
 
 
 def test_a_full_row_needs_no_applying():

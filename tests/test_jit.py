@@ -198,6 +198,21 @@ except TypeError:
     assert copy.run(code) == (["refused", "1"], "")
 
 
+@pytest.mark.parametrize("before", ["", "probe(np.arange(3), 2)"], ids=["first call", "later call"])
+def test_integers_of_any_type_are_converted_or_too_large(copy, before):
+    code = f"""
+import numpy as np
+from fastmask.kernels.probe import probe
+{before}
+for number in (2**70, np.int8(2), np.uint64(2)):
+    try:
+        print(probe(np.arange(3), number))
+    except OverflowError:
+        print("too large")
+"""
+    assert copy.run(code) == (["too", "large", "66", "66"], "")
+
+
 def test_bounds_checks_are_another_kernel(copy):
     copy.run()
     assert copy.run(NUMBA_BOUNDSCHECK="1") == (["66", "0"], "")

@@ -112,6 +112,11 @@ def test_token_ids_may_be_any_integer_type_but_no_other(lists):
     for wrong in (0.0, "0", None, b"[", [0]):
         with pytest.raises(TypeError):
             fm.GrammarMatcher(lists).accept_token(wrong)
+    for wrong in (0.0, "0", None):
+        with pytest.raises(TypeError):
+            fm.GrammarMatcher(lists).filter_tokens([wrong])
+        with pytest.raises(TypeError):
+            fm.GrammarMatcher(lists).rollback(wrong)
 
 
 def test_accept_tokens_keeps_the_accepted_part(lists):
@@ -286,6 +291,20 @@ def test_own_stop_tokens_by_hand(lists):
         fm.GrammarMatcher(lists, stop_token_ids=[40])
     with pytest.raises(MatcherError, match="-1"):
         fm.GrammarMatcher(lists, stop_token_ids=[7, -1])
+
+
+def test_own_stop_tokens_that_the_grammar_names_are_allowed_there_too():
+    tokens = [b"a", b"<s>", b"<end>"]
+    for named in (1, 2):
+        rules = {"root": ir.sequence([ir.Tokens((named,)), ir.literal("a")])}
+        compiled = fm.CompiledGrammar(Grammar(rules), fm.Vocabulary(tokens, 2, [1]))
+        matcher = fm.GrammarMatcher(compiled, stop_token_ids=[1])
+        for expected, token_id in (([named], named), ([0], 0), ([1], 1)):
+            assert matcher.allowed_token_ids().tolist() == expected
+            assert np.flatnonzero(matcher.filter_tokens(range(3))).tolist() == expected
+            assert not matcher.is_terminated()
+            assert matcher.accept_token(token_id)
+        assert matcher.is_terminated()
 
 
 def test_terminate_without_a_stop_token(lists):

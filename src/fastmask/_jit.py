@@ -192,10 +192,11 @@ def _compile_as_declared(dispatcher: Any, signature: str) -> None:
     def compile_for_call(*arguments: Any) -> Any:
         result = _compile(dispatcher, signature)
         # Numba would run the code on these very arguments without looking at them again.
-        given = tuple(map(dispatcher.typeof_pyval, arguments))
-        for wanted, found in zip(result.signature.args, given, strict=True):
-            both_integers = isinstance(wanted, types.Integer) and isinstance(found, types.Integer)
-            if wanted != found and not both_integers:
+        for wanted, argument in zip(result.signature.args, arguments, strict=True):
+            if isinstance(wanted, types.Integer) and isinstance(argument, (int, np.integer)):
+                continue  # it is converted, or an OverflowError
+            found = dispatcher.typeof_pyval(argument)
+            if wanted != found:
                 raise TypeError(f"{dispatcher.__name__} takes {wanted}, not {found}")
         return result.entry_point
 

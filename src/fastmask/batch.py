@@ -6,12 +6,14 @@ one behind it, under the locks of the grammars concerned.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ._arrays import I64
 from .bitmask import bitmask_rows
 from .errors import BitmaskError
 from .kernels import layout
@@ -44,10 +46,12 @@ def fill_next_token_bitmasks(
     ------
     BitmaskError
         A bitmask of another dtype, shape or layout, no such row, or the wrong number of indices.
+    TypeError
+        An index that is no integer.
     """
     rows = bitmask_rows(bitmask, writable=True)
     n = len(matchers)
-    places = np.arange(n) if indices is None else np.fromiter(indices, np.int64)
+    places = np.arange(n) if indices is None else _integers(indices)
     if len(places) != n:
         raise BitmaskError(f"{len(places)} indices for {n} matchers")
     statuses = np.empty(n, np.int64)
@@ -85,8 +89,10 @@ def accept_tokens(
     ------
     ValueError
         Another number of tokens than of matchers.
+    TypeError
+        A token id that is no integer.
     """
-    tokens = np.array(token_ids, np.int64).reshape(-1)
+    tokens = _integers(token_ids)
     n = len(matchers)
     if tokens.size != n:
         raise ValueError(f"{tokens.size} tokens for {n} matchers")
@@ -99,3 +105,12 @@ def accept_tokens(
             matchers[i]._terminate_if_completed()
     accepted: npt.NDArray[np.bool_] = statuses != 0
     return accepted
+
+
+def _integers(values: Any) -> I64:
+    """Ids or indices as int64[n]; what no int64 holds becomes -1, which nothing is numbered."""
+    array = np.asarray(values if hasattr(values, "__len__") else list(values)).ravel()
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    exact = map(operator.index, array.tolist())  # says which type is no integer
+    return np.array([i if abs(i) < 1 << 62 else -1 for i in exact], np.int64)

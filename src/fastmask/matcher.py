@@ -192,13 +192,27 @@ class GrammarMatcher:
         if self._own_stops is not None:
             generation.views.pop(leaf, None)
             row = row.copy()
-            _set_bits(row, self.compiled.vocabulary.eos_token_ids, False)
-            _set_bits(row, self._stops, bool(flags & layout.COMPLETE))
+            _set_bits(row, (*self.compiled.vocabulary.eos_token_ids, *self._stops), False)
+            _set_bits(row, self._ends_allowed(bool(flags & layout.COMPLETE)), True)
             row.flags.writeable = False
             flags = 0 if row.any() else layout.VACANT
         if flags & layout.VACANT:
             raise vacant_row_error(self._place())
         return row, flags
+
+    def _ends_allowed(self, complete: bool) -> list[int]:
+        """Stop and end ids that are allowed: where the text may end, or as atomic tokens."""
+        allowed = list(self._stops) if complete else []
+        columns = {
+            token_id: int(self.compiled.tables.token_kind[token_id])
+            for token_id in (*self.compiled.vocabulary.eos_token_ids, *self._stops)
+        }
+        here = int(self._words[layout.M_CONFIGURATION])
+        with self._arena.lock:
+            for token_id, column in columns.items():
+                if column >= 0 and self._arena.advance(self._words, here, column=column)[0]:
+                    allowed.append(token_id)
+        return allowed
 
     def _leaf(self) -> tuple[Rows, int]:
         rows = self._arena.rows
@@ -394,6 +408,7 @@ class GrammarMatcher:
         """
         words = self._words
         length = int(words[layout.M_LENGTH])
+        n = operator.index(n)
         if n < 0 or n > self._start + length:
             raise MatcherError(f"cannot take back {n} of {self._start + length} steps")
         if n == 0:
