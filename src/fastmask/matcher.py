@@ -130,6 +130,11 @@ class GrammarMatcher:
         self._words[layout.M_HISTORY] = steps.__array_interface__["data"][0]
         self._words[layout.M_HISTORY + 1] = steps.size
 
+    @property
+    def stop_token_ids(self) -> tuple[int, ...]:
+        """Ids that end the text, ascending."""
+        return self._stops
+
     # --- masks -----------------------------------------------------------------------------------
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0) -> bool:

@@ -1,0 +1,1 @@
+"""Ready-made parts for frameworks that run models: one framework a module."""
