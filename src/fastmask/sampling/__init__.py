@@ -18,6 +18,7 @@ from .picard import favourites
 from .retry import Attempt, RetryResult, retry
 from .speculative import speculative_sample
 from .spelling import count_spellings, longest_spelling, spellings
+from .tools import tool_call_grammar, tool_call_schema
 
 __all__ = [
     "AlignedSampler",
@@ -47,5 +48,7 @@ __all__ = [
     "table_mask_work",
     "text_of",
     "think_then_answer",
+    "tool_call_grammar",
+    "tool_call_schema",
     "truncated",
 ]
