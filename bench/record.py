@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from fastmask.benchmarking.records import stamp
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "bench" / "record" / "units.json"
@@ -39,19 +38,6 @@ ROWS = (
     ("vocabulary from `.npz`, trie included", "test_load_vocabulary", 50_000),
     ("`import fastmask` after `import numpy`", "test_import", 350_000),
 )
-
-
-def machine() -> dict[str, str | int]:
-    """The machine and the versions, without its name."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        models = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = models[0].partition(":")[2].strip() if models else cpu
-    versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "llvmlite")}
-    system = f"{platform.system()} {platform.machine()}"
-    python = platform.python_version()
-    return {"cpu": cpu, "cores": os.cpu_count() or 1, "os": system, "python": python, **versions}
 
 
 def starts() -> dict[str, float]:
@@ -80,13 +66,6 @@ def measure() -> dict[str, object]:
             check=True,
         )
         raw = json.loads(path.read_text())
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
     cases = {}
     for case in raw["benchmarks"]:
         data = sorted(case["stats"]["data"])
@@ -103,9 +82,7 @@ def measure() -> dict[str, object]:
         }
     sizes = {case["extra_info"].get("vocabulary_size") for case in raw["benchmarks"]} - {None}
     return {
-        "date": time.strftime("%Y-%m-%d"),
-        "commit": commit.stdout.strip(),
-        "machine": machine(),
+        **stamp(),
         "vocabulary_size": max(sizes),
         "starts_seconds": starts(),
         "cases": cases,

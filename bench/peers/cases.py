@@ -1,4 +1,4 @@
-"""What all engines are measured on: a vocabulary as raw bytes, grammars, texts as token ids.
+"""What all engines are measured on: grammars, and texts that they accept.
 
 Nothing here imports an engine, and everything comes out of a seed, so that each engine, in a
 process and an environment of its own, sees the same.
@@ -6,60 +6,15 @@ process and an environment of its own, sees the same.
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parents[2]
 GRAMMARS = ROOT / "tests" / "grammars"
-DATA = Path(os.environ.get("FASTMASK_DATA") or ROOT.parent / "shared" / "data")
-
-_LONGEST_TOKEN = 64
-
-
-@dataclass(frozen=True)
-class RawVocabulary:
-    """Tokens by id; special tokens have their names, which no text may produce."""
-
-    name: str
-    tokens: list[bytes]
-    special: list[int]
-    ends: list[int]
-
-    @classmethod
-    def load(cls, name: str) -> RawVocabulary:
-        """One of the real vocabularies."""
-        with np.load(DATA / "vocab" / f"{name}.npz") as arrays:
-            data, offsets = arrays["bytes"].tobytes(), arrays["offsets"].tolist()
-            special = np.flatnonzero(arrays["special"]).tolist()
-            ends = np.atleast_1d(arrays["eos"]).tolist()
-        tokens = [data[a:b] for a, b in itertools.pairwise(offsets)]
-        return cls(name, tokens, special, ends)
-
-    def tokenize(self, data: bytes) -> list[int]:
-        """The longest token that fits, again and again."""
-        if not hasattr(self, "_known"):
-            special = {*self.special, *self.ends}
-            known = {token: i for i, token in enumerate(self.tokens) if token and i not in special}
-            object.__setattr__(self, "_known", known)
-        tokens, position = [], 0
-        while position < len(data):
-            for size in range(min(_LONGEST_TOKEN, len(data) - position), 0, -1):
-                token = self._known.get(data[position : position + size])
-                if token is not None:
-                    break
-            else:
-                raise ValueError(f"no token for byte {data[position]:#04x}")
-            tokens.append(token)
-            position += size
-        return tokens
 
 
 @dataclass(frozen=True)

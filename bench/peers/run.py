@@ -22,8 +22,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cases import ROOT, Case, RawVocabulary, cases
-from engines import ENGINES, RefusedError, versions
+from cases import ROOT, Case, cases
+
+from fastmask.benchmarking.engines import ENGINES, RefusedError, make, versions
+from fastmask.benchmarking.vocabularies import load
 
 RECORDS = ROOT / "bench" / "record" / "peers"
 PASSES = 2  # the first with everything to be found out, the second with what that left known
@@ -93,14 +95,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("set", help="json, sql or c")
-    parser.add_argument("--variant", default="", help="a variant of the engine (see engines.py)")
+    parser.add_argument("--variant", default="", help="words of the engine's adapter, joined by +")
     parser.add_argument("--vocabulary", default="llama3_128k")
     parser.add_argument("--folder", type=Path, default=RECORDS)
     parser.add_argument("--texts", type=int, default=None, help="only the first so many texts")
     arguments = parser.parse_args()
-    vocabulary = RawVocabulary.load(arguments.vocabulary)
+    vocabulary = load(arguments.vocabulary)
     start = time.perf_counter()
-    engine = ENGINES[arguments.engine](vocabulary, arguments.variant)
+    engine = make(arguments.engine, vocabulary, arguments.variant)
     prepared = time.perf_counter() - start
     # Libraries load the rest of themselves with the first grammar.
     warm = engine.compile({"gbnf": 'root ::= "a" | "b" root'})

@@ -1,0 +1,67 @@
+"""Turn what was recorded into tables and pictures: ``python bench/report.py``.
+
+Reads ``bench/record/``, writes ``bench/record/RESULTS.md`` and its pictures, and the README's
+section of results. What has not been recorded is left out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import maskbench_figures as maskbench
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = ROOT / "bench" / "record"
+RESULTS = RECORDS / "RESULTS.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- results: written by bench/report.py -->", "<!-- results end -->"
+
+
+def maskbench_section(draw: bool) -> tuple[str, str]:
+    """MaskBench: the full section, and the README's part."""
+    records = maskbench.load_all(RECORDS / "maskbench")
+    if not records:
+        return "", ""
+    conditions = maskbench.conditions(records)
+    wide, everywhere = maskbench.common(records, maskbench.WIDE), maskbench.common(records)
+    if draw:
+        maskbench.draw(records, wide, RECORDS / "maskbench.png")
+    names = ", ".join(maskbench.WIDE)
+    parts = [
+        "## MaskBench\n",
+        conditions,
+        "\nWhat became of schemas and tests (a test is wrong where the last mask does not say what"
+        " the data's verdict is; schemas past an engine's total of seconds were not tried):\n",
+        maskbench.outcomes_table(records),
+        "\nOver the schemas that each engine compiles:\n",
+        maskbench.times_table(records, None),
+        f"\nOver the {len(wide):,} schemas that all of {names} compile, in all variants:\n",
+        maskbench.times_table(records, wide),
+        f"\nOver the {len(everywhere):,} schemas that every engine compiles that was given all:\n",
+        maskbench.times_table(records, everywhere),
+        "\n![Masks and first masks](maskbench.png)\n",
+    ]
+    short = [
+        f"MaskBench, {conditions}",
+        f"Times over the {len(wide):,} schemas that all of {names} compile.\n",
+        maskbench.short_table(records, wide),
+    ]
+    return "\n".join(parts), "\n".join(short)
+
+
+def sections(draw: bool = True) -> tuple[str, str]:
+    """The text of RESULTS.md and of the README's section."""
+    full, short = maskbench_section(draw)
+    return "# Results\n\nWritten by `bench/report.py` from the records beside it.\n\n" + full, short
+
+
+def main() -> None:
+    full, short = sections()
+    RESULTS.write_text(full, encoding="utf-8")
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}\n{short}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
