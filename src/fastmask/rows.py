@@ -21,10 +21,9 @@ from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes
 from .kernels.cells import intern_state, join_configurations, rehash_cells
-from .kernels.lengths import adopt_root, asking_node, bounded_node, count_characters
+from .kernels.lengths import adopt_root, bounded_node, count_characters
 from .kernels.naive import naive_row
-from .kernels.patch import patch_root
-from .kernels.rows import copy_edges, find_child, join_rows, link_node, make_leaf
+from .kernels.rows import copy_edges, join_rows, link_node, make_leaf, make_question
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
@@ -208,6 +207,7 @@ class Arena:
             (layout.A_WORK, layout.WORK * 128),
             (layout.A_PENDING, 4 * 32),
             (layout.A_PREFIX, 64),
+            (layout.A_MISSING, 2 * 32),
             (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
@@ -338,19 +338,21 @@ class Arena:
             cell = int(cells[layout.CELL * cell + layout.CELL_PARENT])
         return names[::-1]
 
-    def _expand(self, register: int, symbol: int) -> None:
-        """Have the tables make a state (symbol < 0) or a move of a register."""
-        if symbol < 0:
-            self.tables.make_state(register)
-        else:
-            self.tables.make_move(register, symbol)
+    def _expand(self) -> None:
+        """Have the tables make the states and moves that a kernel missed."""
+        words = self.record.words
+        missing = self.record.bound(layout.A_MISSING)[: 2 * int(words[layout.A_N_MISSING])].tolist()
+        for register, symbol in dict.fromkeys(zip(missing[::2], missing[1::2], strict=True)):
+            if symbol < 0:
+                self.tables.make_state(register)
+            else:
+                self.tables.make_move(register, symbol)
 
     def _resolve(self, status: int) -> None:
-        words = self.record.words
         if status == layout.NEED_SPACE:
             self._make_room()
         elif status == layout.NEED_EXPANSION:
-            self._expand(int(words[layout.A_REGISTER]), int(words[layout.A_SYMBOL]))
+            self._expand()
         elif status == layout.OVER_BUDGET:
             raise BudgetError("item steps in one call", self.tables.step_budget, _AMBIGUOUS)
         else:
@@ -429,8 +431,8 @@ class Arena:
             if leaf >= 0:
                 return leaf
             if leaf == layout.NEED_ROOT:
-                missing = words[layout.R_MISSING_NODE], words[layout.R_MISSING_OUTCOME]
-                self._grow(int(missing[0]), int(missing[1]))
+                note = self.record.words[layout.A_NOTE : layout.A_SIZE]
+                self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
             elif leaf == layout.NEED_ROW:
                 self.rows.add_block()
             else:
@@ -469,18 +471,9 @@ class Arena:
     def _root(self, state: int) -> int:
         """Make the root of a state, the cheapest way; its node or a status."""
         tables, rows = self.tables, self.rows
-        if state in tables.models:
-            copy = self._patch(state)
-            if copy < 0:
-                return copy
-            n_rows = rows.n_rows
-            node = self._walk(copy, 0)
-            if node >= 0 and rows.n_rows == n_rows:
-                rows.take()  # the copy itself serves
-            return node
         if state in tables.counted:
             code = tables.counted[state][1]
-            node = int(asking_node(self.record.words, rows.words, layout.LEFT, code))
+            node = int(make_question(self.record.words, rows.words, layout.LEFT, code))
             if node >= 0:
                 rows.counting[node] = state
             return node
@@ -555,32 +548,6 @@ class Arena:
         if node >= 0:
             rows.take()
         return int(node)
-
-    def _patch(self, state: int) -> int:
-        """Enter the copy of its model that a state's root is walked from; a node or a status."""
-        body, back = self.tables.models[state]
-        rows = self.rows
-        root = int(rows.record.bound(layout.R_ROOT)[body >> self.tables.shift]) - 1
-        if root < 0:
-            self._grow(-1, body)
-            return _AGAIN
-        model = int(find_child(rows.words, root, back))
-        if model < 0:
-            self._grow(root, back)
-            return _AGAIN
-        return int(
-            patch_root(
-                self.tables.record.words,
-                self.record.words,
-                rows.words,
-                model,
-                state,
-                body,
-                back,
-                rows.n_rows,
-                rows.next_row(),
-            )
-        )
 
     def _enlarge_rows(self) -> None:
         rows = self.rows

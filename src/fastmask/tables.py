@@ -24,14 +24,16 @@ from .automata import Dfa
 from .errors import BudgetError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema, Tokens, postorder
+from .kernels import keys as keys_kernel
 from .kernels import layout
+from .kernels.keys import insert_keys
 from .kernels.step import enter_move
 from .networks import Networks, strongly_connected
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Frame", "Tables"]
+__all__ = ["STEP_BUDGET", "Frame", "KeyBody", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
@@ -49,6 +51,28 @@ class Frame(Protocol):
 
     def move(self, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
+
+
+class KeyBody(NamedTuple):
+    """The string body that keys without a name are read in.
+
+    Attributes
+    ----------
+    state, first : int
+        The state behind the opening quote, and the first state of the body's automaton.
+    calls : int32[n]
+        The action of calling each of its states.
+    back : int
+        Where these calls return to.
+    """
+
+    state: int
+    first: int
+    calls: I32
+    back: int
+
+
+_NO_BODY = KeyBody(0, 0, np.zeros(0, np.int32), 0)
 
 
 class _VocabularyArrays(NamedTuple):
@@ -146,8 +170,6 @@ class Tables:
         self.bodies: dict[int, tuple[int, int]] = {}
         #: States that count: the state without a count, and the program that counts.
         self.counted: dict[int, tuple[int, int]] = {}
-        #: States that let through what a body called from their frame does, but for a few tokens.
-        self.models: dict[int, tuple[int, int]] = {}
         self._n_moves = 0
         sets = _leaves(grammar, Tokens)
         if sets:
@@ -265,6 +287,7 @@ class Tables:
         self._alts: I32 = np.zeros(room, np.int32)
         self._n_alts = 0
         self.roots: U8 = np.zeros(self.max_states, np.uint8)
+        self.models: I32 = np.zeros(2 * (self.max_states if self.is_open else 1), np.int32)
         self.moves: I64 = np.zeros(2 * (_OPEN_MOVES if self.is_open else 1), np.int64)
 
     # --- parts -----------------------------------------------------------------------------------
@@ -327,17 +350,57 @@ class Tables:
         name = automaton.digest()
         for state in range(1, automaton.n_states):
             self.shared[(first + state - 1) << self.shift] = (name, state)
-        self.roots[first : first + automaton.n_states - 1] = 1
+        self.roots[first : first + automaton.n_states - 1] = layout.MADE
 
-    def model(self, state: int, body: int, back: int) -> None:
-        """Say that ``state`` is nearly ``body`` called from its frame, to come back to ``back``."""
-        self.models[state] = (body, back)
-        self.roots[state >> self.shift] = 1
+    def insert_keys(
+        self, keys: list[tuple[bytes, int]], root: int, body: KeyBody | None = None
+    ) -> tuple[int, I32]:
+        """Enter keys, each a text and the action on the quote behind it, into a trie of states.
+
+        Parameters
+        ----------
+        keys : list of (bytes, int)
+        root : int
+            The first state of the trie to start from, which stays as it is; 0 for an empty one.
+        body : KeyBody, optional
+            Where texts go on that are none of the keys.
+
+        Returns
+        -------
+        root : int
+        places : int32[n, 4]
+            Of each new state, ``root`` the first: the state before, the byte between, the first key
+            below and how many there are (``kernels.keys``).
+        """
+        texts = b"".join(text for text, _ in keys)
+        offsets = np.cumsum([0] + [len(text) for text, _ in keys], dtype=np.int32)
+        codes = np.array([code for _, code in keys], np.int32)
+        first = self.n_states
+        room = min(self.max_states - first, len(texts) + 1)
+        places = np.zeros((room + 1, keys_kernel.PLACE), np.int32)
+        inside = body or _NO_BODY
+        free = insert_keys(
+            self.record.words,
+            np.frombuffer(bytearray(texts), np.uint8),
+            offsets,
+            codes,
+            inside.calls,
+            places.reshape(-1),
+            root,
+            first << self.shift,
+            inside.state,
+            inside.first,
+            inside.back,
+        )
+        if free < 0:
+            self.new_states(room + 1)
+        self.n_states = int(free) >> self.shift
+        return first << self.shift, places[: self.n_states - first]
 
     def count(self, state: int, plain: int, program: int) -> None:
         """Say that ``state`` is ``plain`` beside a count, which ``program`` has the bounds of."""
         self.counted[state] = (plain, program)
-        self.roots[state >> self.shift] = 1
+        self.roots[state >> self.shift] = layout.MADE
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
@@ -509,6 +572,7 @@ class Tables:
             (layout.T_ALTS, self._alts),
             (layout.T_MOVES, self.moves),
             (layout.T_ROOTS, self.roots),
+            (layout.T_MODELS, self.models),
             (layout.T_TOKEN_KIND, self.token_kind),
             (layout.T_TOKEN_BYTES, self.token_bytes),
             (layout.T_TOKEN_OFFSETS, arrays.token_offsets),

@@ -10,6 +10,7 @@ from .layout import (
     A_CAPACITY,
     A_CELLS,
     A_FORWARD,
+    A_N_MISSING,
     A_NEEDED,
     A_PENDING,
     A_PREFIX,
@@ -38,6 +39,7 @@ from .layout import (
     M_STOPS,
     M_TABLES,
     M_TERMINATED,
+    NEED_EXPANSION,
     NEED_LOCK,
     NEED_SPACE,
     NIL,
@@ -215,6 +217,7 @@ def advance(matcher, rows, configuration, data, length, column):
     alts = view_i32(tables, T_ALTS)
     moves = view_i64(tables, T_MOVES)
     arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
     arena[A_TOP] = arena[A_CAPACITY]
     half = threads.size // THREAD // 2
@@ -235,9 +238,9 @@ def advance(matcher, rows, configuration, data, length, column):
                 arena, rows, budget, source, count, KEEP, symbol, 0, target,
             )
         )  # fmt: skip
-        if count < 0:
+        if count < 0 or arena[A_N_MISSING] != 0:
             arena[A_RESULT] = i
-            return count
+            return count if count < 0 else np.int64(NEED_EXPANSION)
         if count > half:
             arena[A_NEEDED] = A_THREADS
             return NEED_SPACE
@@ -270,6 +273,7 @@ def next_bytes(matcher, rows, configuration, allowed):
     for i in range(256):
         allowed[i] = 0
     arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
     half = threads.size // THREAD // 2
     count = load_threads(cells, threads, arena, configuration, half)
@@ -281,8 +285,8 @@ def next_bytes(matcher, rows, configuration, allowed):
                 arena, rows, tables[T_STEP_BUDGET], 0, count, KEEP, column, 0, half,
             )
         )  # fmt: skip
-        if n < 0:
-            return n
+        if n < 0 or arena[A_N_MISSING] != 0:
+            return n if n < 0 else np.int64(NEED_EXPANSION)
         if n > 0:
             for i in range(256):
                 if classes[i] == column:

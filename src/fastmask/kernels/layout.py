@@ -62,6 +62,7 @@ READ = 2  # needs the action of program `action` for the register at `depth`
 KNOW = 3  # (of tree nodes) needs the register at `depth` itself
 LEFT = 5  # (of tree nodes) needs how many more the counting register allows and asks for
 WALK = 4  # needs nothing but to be walked, from state `action`
+MODEL = 6  # (of roots) needs the leaf of the body that state `action` is nearly alike
 
 # Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the
 # program is the step taken on it already, or 0.
@@ -80,6 +81,21 @@ NODE_FLAGS = 6
 NODE_ADDRESS = 7
 LEAF = 0
 
+# The note of a descent that found no leaf: a tree node and the outcome without an edge, or NO_ROOT
+# and the state without a root, or NO_MOVE and the register without a move on the symbol, or NO_CELL
+# and the modelled state whose body has never been called from here.
+NOTE_NODE = 0
+NOTE_OUTCOME = 1
+NOTE_SYMBOL = 2
+NO_ROOT = -1
+NO_MOVE = -2
+NO_CELL = -3
+
+# How the root of a state is made: by a walk, by the caller, or as that of a state nearly alike
+WALKED = 0
+MADE = 1
+MODELLED = 2
+
 # Row flags
 COMPLETE = 1  # the text may end here
 FULL = 2  # every token below the vocabulary size is allowed
@@ -90,7 +106,7 @@ REFUSED = 0
 ACCEPTED = 1
 NEED_SPACE = -1  # double the buffer named in the record's NEEDED word, then call again
 NEED_LOCK = -2  # the fast path ends here: take the lock and call the slow kernel
-NEED_EXPANSION = -3  # the state in A_REGISTER, or its move on A_SYMBOL, has to be made first
+NEED_EXPANSION = -3  # the states and moves in A_MISSING have to be made first
 NEED_TEXT = -7  # the step before byte A_RESULT depends on the text just read
 OVER_BUDGET = -4
 BAD_INDEX = -5
@@ -123,7 +139,8 @@ T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
 T_LONGEST = 43  # bytes of the longest token
-T_ROOTS = 44  # uint8[states]: 1 where the root of a state is not simply walked
+T_ROOTS = 44  # uint8[states]: WALKED, MADE or MODELLED
+T_MODELS = 46  # int32[2 * states]: of a modelled state the body called instead, and its return
 T_MOVES = 41  # int64[2 * n]: (register + 1) << 32 | symbol, or 0; register << 32 | action
 T_SIZE = 48
 
@@ -141,8 +158,8 @@ A_WORK = 10  # int32[4 * n]
 A_FORWARD = 12  # int32[scratch]: scratch cell -> interned list
 A_PENDING = 14  # int32[4 * n]
 A_NEEDED = 16  # slot of the buffer that was too small (negative: of the rows' record)
-A_REGISTER = 28  # what to expand: the register of a move, or the state, and
-A_SYMBOL = 29  # the symbol of the move, or -1
+A_MISSING = 28  # int32[2 * n]: what to make: registers of moves and their symbols, or states and -1
+A_N_MISSING = 31
 A_TEXT = 30  # the symbol of the text just read, or NO_TEXT, or ANY_TEXT: in a mask any text will do
 NO_TEXT = -1
 ANY_TEXT = -2
@@ -153,7 +170,8 @@ A_FRAME = 21  # per-depth frame of a walk: int32[n]
 A_FRAMES = 23  # int32[5 * n]
 A_PREFIX = 25  # int32[n]: cells of a list before an insertion
 A_RESULT = 27  # configuration that an advance ended in
-A_SIZE = 32
+A_NOTE = 32  # where a descent ended, see NOTE
+A_SIZE = 36
 
 # --- R: rows -------------------------------------------------------------------------------------
 # Of fixed size: to grow or clear is to make a new generation, so that readers need no lock.
@@ -165,13 +183,10 @@ R_EVENTS = 8  # int32[5 * n]
 R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
-R_MISSING_SYMBOL = 16
 R_FREE = 17  # rows left in the last block, the address of the first of them, and its number
 R_FREE_ADDRESS = 18
 R_N_ROWS = 19
 R_FIRST_EVENT = 15  # the first event of the tree node being made
-R_MISSING_NODE = 13  # tree node where a descent ended, or -1: no root, and
-R_MISSING_OUTCOME = 14  # the outcome without an edge, or the state without a root
 R_SIZE = 32
 
 # --- M: matcher ----------------------------------------------------------------------------------
@@ -182,4 +197,5 @@ M_TERMINATED = 3
 M_LENGTH = 4  # steps in the own history segment
 M_HISTORY = 5  # int32[2 * n]: configuration before each step, and its token (pair)
 M_STOPS = 7  # int32[n]: stop token ids, if they are not the vocabulary's end ids (pair)
-M_SIZE = 10
+M_NOTE = 9  # where a descent ended, see NOTE
+M_SIZE = 12

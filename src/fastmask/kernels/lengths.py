@@ -149,24 +149,6 @@ def bounded_node(
     return node
 
 
-@kernel("int64(int64[::1], int64[::1], int64, int64)")
-def asking_node(arena, rows, kind, action):
-    """Enter a node without row or events that asks one question; a node or a status."""
-    nodes = view_i64(rows, R_NODES)
-    arena[A_NEEDED] = 0
-    node = np.int64(rows[R_N_NODES])
-    if NODE * (node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return np.int64(NEED_SPACE)
-    at = NODE * node
-    for field in range(NODE):
-        nodes[at + field] = 0
-    nodes[at + NODE_KIND] = kind
-    nodes[at + NODE_ACTION] = action
-    rows[R_N_NODES] = node + 1
-    return node
-
-
 @kernel("int64(int64[::1], int64[::1], int32[::1], int64, int64)")
 def adopt_root(arena, rows, places, number, address):
     """Enter a root made for another grammar: its row, and the places where it leaves the frame."""

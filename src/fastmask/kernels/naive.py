@@ -12,6 +12,7 @@ from .accept import load_threads
 from .layout import (
     A_CAPACITY,
     A_CELLS,
+    A_N_MISSING,
     A_NEEDED,
     A_PENDING,
     A_PREFIX,
@@ -24,6 +25,7 @@ from .layout import (
     KEEP,
     M_ARENA,
     M_TABLES,
+    NEED_EXPANSION,
     NEED_SPACE,
     T_ACTIONS,
     T_ALTS,
@@ -71,6 +73,7 @@ def naive_row(matcher, rows, configuration, is_text, row):
     for i in range(row.size):
         row[i] = 0
     arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
     arena[A_TOP] = arena[A_CAPACITY]
     third = threads.size // THREAD // 3
     n_start = load_threads(cells, threads, arena, configuration, third)
@@ -109,8 +112,8 @@ def naive_row(matcher, rows, configuration, is_text, row):
                     arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, column, 0, target,
                 )
             )  # fmt: skip
-            if count < 0:
-                return count
+            if count < 0 or arena[A_N_MISSING] != 0:
+                return count if count < 0 else np.int64(NEED_EXPANSION)
             if count > third or arena[A_NEEDED] != 0:
                 arena[A_NEEDED] = A_THREADS
                 return np.int64(NEED_SPACE)

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import kernel, view_i16, view_i32, view_i64, view_u8, words_at
+from .._jit import inner, view_i16, view_i32, view_i64, view_u8, words_at
 from .layout import (
     A_NEEDED,
-    A_REGISTER,
     A_STATE,
-    A_SYMBOL,
     COMPLETE,
-    DEPTHS,
     EVENT,
-    EXPAND,
-    NEED_EXPANSION,
     NEED_SPACE,
     NODE,
     NODE_ADDRESS,
@@ -51,13 +46,13 @@ from .layout import (
 from .step import emit
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, int64, int64)")
+@inner
 def patch_root(tables, arena, rows, model, state, body, back, row_number, address):
-    """Enter a node with the row and events of ``model``, changed as far as ``state`` differs.
+    """Enter a node with the row of ``model``, changed as far as ``state`` differs.
 
-    ``model`` is the tree node of ``body`` called from ``state``'s frame, to return to ``back``.
-    Where the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the
-    node or a status.
+    ``model`` is the leaf of ``body`` called from the frame of ``state``, to return to ``back``. Where
+    the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the node or a
+    status.
     """
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
@@ -97,10 +92,6 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
             if programs[at] == PUSH and programs[at + 1] == theirs and programs[at + 2] == back:
                 v = np.int64(skip[v])
                 continue
-        if action == EXPAND:
-            arena[A_REGISTER] = mine
-            arena[A_SYMBOL] = -1
-            return np.int64(NEED_EXPANSION)
         if action == 0 and other == 0:
             v = np.int64(skip[v])
             continue
@@ -122,24 +113,6 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
             token = np.int64(order[i])
             row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
-    # The model's events, one frame nearer, but for those below a node that is walked anew.
-    base = np.int64(nodes[NODE * model + NODE_FIRST_EVENT])
-    for i in range(base, base + nodes[NODE * model + NODE_EVENTS]):
-        at = EVENT * i
-        place = np.int64(events[at])
-        is_kept = True
-        for k in range(start, start + n_walks):
-            walked = np.int64(events[EVENT * k])
-            if place >= walked and place < skip[walked]:
-                is_kept = False
-        if is_kept:
-            register = np.int64(events[at + 4])
-            if register < 0 and (-1 - register) & (DEPTHS - 1) > 0:
-                register += 1
-            emit(
-                events, rows, arena, place, np.int64(events[at + 1]),
-                np.int64(events[at + 2]) - 1, np.int64(events[at + 3]), register,
-            )  # fmt: skip
     if arena[A_NEEDED] != 0:
         return np.int64(NEED_SPACE)
     at = NODE * node

@@ -28,20 +28,21 @@ from .._jit import (
     words_at,
 )
 from .accept import load_threads
-from .cells import scratch_cell
+from .cells import find_cell, intern_cell, scratch_cell
 from .layout import (
     A_CAPACITY,
     A_CELLS,
     A_FRAME,
     A_FRAMES,
+    A_MISSING,
+    A_N_MISSING,
     A_NEEDED,
+    A_NOTE,
     A_PENDING,
     A_PREFIX,
-    A_REGISTER,
     A_SIZE,
     A_STATE,
     A_STEPS,
-    A_SYMBOL,
     A_THREADS,
     A_TOP,
     A_WORK,
@@ -66,16 +67,23 @@ from .layout import (
     LEFT,
     M_ARENA,
     M_CONFIGURATION,
+    M_NOTE,
     M_SIZE,
     M_STOPS,
     M_TABLES,
     M_TERMINATED,
+    MADE,
+    MODEL,
+    MODELLED,
     NEED_EXPANSION,
     NEED_LOCK,
     NEED_ROOT,
     NEED_ROW,
     NEED_SPACE,
     NIL,
+    NO_CELL,
+    NO_MOVE,
+    NO_ROOT,
     NODE,
     NODE_ACTION,
     NODE_ADDRESS,
@@ -85,6 +93,9 @@ from .layout import (
     NODE_FLAGS,
     NODE_KIND,
     NODE_ROW,
+    NOTE_NODE,
+    NOTE_OUTCOME,
+    NOTE_SYMBOL,
     POP,
     PROGRAM,
     PUSH,
@@ -93,9 +104,6 @@ from .layout import (
     R_FIRST_EVENT,
     R_FREE,
     R_FREE_ADDRESS,
-    R_MISSING_NODE,
-    R_MISSING_OUTCOME,
-    R_MISSING_SYMBOL,
     R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
@@ -117,6 +125,7 @@ from .layout import (
     T_FIRST_TOKEN_COLUMN,
     T_LONGEST,
     T_MANY,
+    T_MODELS,
     T_MOVES,
     T_PROGRAMS,
     T_ROOTS,
@@ -137,7 +146,8 @@ from .layout import (
     VACANT,
     WALK,
 )
-from .step import emit, find_move, general_step, move_action
+from .patch import patch_root
+from .step import emit, find_move, general_step, miss, move_action
 
 # --- finding a row -------------------------------------------------------------------------------
 
@@ -157,12 +167,6 @@ def find_edge(edges, node, outcome):
         slot = (slot + 1) & mask
 
 
-@kernel("int64(int64[::1], int64, int64)")
-def find_child(rows, node, outcome):
-    """Child of a tree node by the answer to its question, or -1."""
-    return find_edge(view_i64(rows, R_EDGES), node, outcome)
-
-
 @inner
 def list_at(cells, below, depth):
     """The list at a depth, 1 for the one below the top."""
@@ -178,21 +182,51 @@ def room_left(most, least, longest):
 
 
 @inner
-def descend(cells, tables, rows, state, register, below):
-    """Leaf of one thread, or -1 with the missing edge in the rows' record."""
+def root_of(tables, rows, note, at, state):
+    """The root of a state, or -1 and a note of that at note[at:]."""
+    index = state >> tables[T_SHIFT]
+    roots = view_i32(rows, R_ROOT)
+    if index < roots.size and roots[index] > 0:
+        return np.int64(roots[index]) - 1
+    note[at + NOTE_NODE] = NO_ROOT
+    note[at + NOTE_OUTCOME] = state
+    return np.int64(-1)
+
+
+@inner
+def descend(cells, tables, rows, note, at, state, register, below):
+    """Leaf of one thread, or a negative number and a note of where it ended at note[at:]."""
+    node = root_of(tables, rows, note, at, state)
+    if node >= 0 and view_u8(tables, T_ROOTS)[state >> tables[T_SHIFT]] == MODELLED:
+        models = view_i32(tables, T_MODELS)
+        pair = 2 * (state >> tables[T_SHIFT])
+        called = np.int64(find_cell(cells, models[pair + 1], register, below, NIL))
+        if called < 0:
+            note[at + NOTE_NODE] = NO_CELL
+            note[at + NOTE_OUTCOME] = state
+            return called
+        leaf = root_of(tables, rows, note, at, np.int64(models[pair]))
+        if leaf >= 0:
+            leaf = follow(cells, tables, rows, note, at, leaf, np.int64(0), called)
+        if leaf < 0:
+            return leaf
+        root = node
+        node = find_edge(view_i64(rows, R_EDGES), root, leaf)
+        if node < 0:
+            note[at + NOTE_NODE] = root
+            note[at + NOTE_OUTCOME] = leaf
+    if node < 0:
+        return node
+    return follow(cells, tables, rows, note, at, node, register, below)
+
+
+@inner
+def follow(cells, tables, rows, note, at, node, register, below):
+    """Leaf of a thread below a tree node, or -1 and a note of where it ended at note[at:]."""
     nodes = view_i64(rows, R_NODES)
     edges = view_i64(rows, R_EDGES)
     programs = view_i32(tables, T_PROGRAMS)
     moves = view_i64(tables, T_MOVES)
-    index = state >> tables[T_SHIFT]
-    roots = view_i32(rows, R_ROOT)
-    node = np.int64(-1)
-    if index < roots.size:
-        node = np.int64(roots[index]) - 1
-    if node < 0:
-        rows[R_MISSING_NODE] = -1
-        rows[R_MISSING_OUTCOME] = state
-        return node
     while nodes[NODE * node + NODE_KIND] != LEAF:
         depth = np.int64(nodes[NODE * node + NODE_DEPTH])
         outcome = np.int64(0)
@@ -207,25 +241,25 @@ def descend(cells, tables, rows, state, register, below):
             if depth > 0:
                 outcome = np.int64(cells[list_at(cells, below, depth) * CELL + CELL_REGISTER])
             if nodes[NODE * node + NODE_KIND] == LEFT:
-                at = 4 * (PROGRAM - nodes[NODE * node + NODE_ACTION])
+                bounds = 4 * (PROGRAM - nodes[NODE * node + NODE_ACTION])
                 outcome = room_left(
-                    np.int64(programs[at + 1]) - outcome,
-                    np.int64(programs[at + 2]) - outcome,
+                    np.int64(programs[bounds + 1]) - outcome,
+                    np.int64(programs[bounds + 2]) - outcome,
                     np.int64(tables[T_LONGEST]),
                 )
             elif nodes[NODE * node + NODE_KIND] == READ:
                 symbol = np.int64(programs[4 * (PROGRAM - nodes[NODE * node + NODE_ACTION]) + 1])
                 move = find_move(moves, outcome, symbol)
                 if move < 0:
-                    rows[R_MISSING_NODE] = -2
-                    rows[R_MISSING_OUTCOME] = outcome
-                    rows[R_MISSING_SYMBOL] = symbol
+                    note[at + NOTE_NODE] = NO_MOVE
+                    note[at + NOTE_OUTCOME] = outcome
+                    note[at + NOTE_SYMBOL] = symbol
                     return move
                 outcome = move_action(move)
         child = find_edge(edges, node, outcome)
         if child < 0:
-            rows[R_MISSING_NODE] = node
-            rows[R_MISSING_OUTCOME] = outcome
+            note[at + NOTE_NODE] = node
+            note[at + NOTE_OUTCOME] = outcome
             return child
         node = child
     return node
@@ -249,6 +283,8 @@ def find_leaf(matcher, tables, rows):
         cells,
         tables,
         rows,
+        matcher,
+        M_NOTE,
         np.int64(cells[at + CELL_STATE]),
         np.int64(cells[at + CELL_REGISTER]),
         np.int64(cells[at + CELL_PARENT]),
@@ -371,8 +407,10 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
     words = np.int64(tables[T_WORDS])
     row = words_at(address, words)
+    most_missing = view_i32(arena, A_MISSING).size
 
     arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
     new_node = np.int64(rows[R_N_NODES])
     if NODE * (new_node + 1) > nodes.size:
@@ -446,9 +484,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     if turn == 1 or taken > 0:
                         move = find_move(moves, register, symbol)
                         if move < 0:
-                            arena[A_REGISTER] = register
-                            arena[A_SYMBOL] = symbol
-                            return np.int64(NEED_EXPANSION)
+                            miss(arena, register, symbol)
+                            resume = np.int64(DEAD)
+                            break
                         register = move >> 32
                         resume = move_action(move)
             else:
@@ -570,6 +608,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     )  # fmt: skip
                     if live < 0:
                         return live
+                    if 2 * arena[A_N_MISSING] >= most_missing:
+                        return NEED_EXPANSION
                     start = free
                     if live == 1:
                         action = np.int64(threads[THREAD * start])
@@ -611,6 +651,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
             v += 1
     if arena[A_NEEDED] != 0:
         return NEED_SPACE
+    if arena[A_N_MISSING] != 0:
+        return NEED_EXPANSION
 
     # The question of the new node is that of its first event; where steps on one register are many,
     # or one follows another, the register itself is asked for.
@@ -647,6 +689,30 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
 
 
 @inner
+def asking_node(arena, rows, kind, action):
+    """Enter a node without row or events that asks one question; a node or a status."""
+    nodes = view_i64(rows, R_NODES)
+    arena[A_NEEDED] = 0
+    node = np.int64(rows[R_N_NODES])
+    if NODE * (node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return np.int64(NEED_SPACE)
+    at = NODE * node
+    for field in range(NODE):
+        nodes[at + field] = 0
+    nodes[at + NODE_KIND] = kind
+    nodes[at + NODE_ACTION] = action
+    rows[R_N_NODES] = node + 1
+    return node
+
+
+@kernel("int64(int64[::1], int64[::1], int64, int64)")
+def make_question(arena, rows, kind, action):
+    """Enter a node without row or events that asks one question; a node or a status."""
+    return asking_node(arena, rows, kind, action)
+
+
+@inner
 def link(rows, node, outcome, child):
     """Publish a tree node: as the root of a state index (node < 0) or as a child of ``node``."""
     if node < 0:
@@ -678,7 +744,9 @@ def make_leaf(tables, arena, rows, cell, node, outcome):
     (node < 0), is made and not linked. Needs the lock.
     """
     cells = view_i32(arena, A_CELLS)
-    roots = view_u8(tables, T_ROOTS)
+    ways = view_u8(tables, T_ROOTS)
+    models = view_i32(tables, T_MODELS)
+    nodes = view_i64(rows, R_NODES)
     shift = np.int64(tables[T_SHIFT])
     at = cell * CELL
     while True:
@@ -687,37 +755,65 @@ def make_leaf(tables, arena, rows, cell, node, outcome):
                 cells,
                 tables,
                 rows,
+                arena,
+                A_NOTE,
                 np.int64(cells[at + CELL_STATE]),
                 np.int64(cells[at + CELL_REGISTER]),
                 np.int64(cells[at + CELL_PARENT]),
             )
             if leaf >= 0:
                 return leaf
-            node = np.int64(rows[R_MISSING_NODE])
-            outcome = np.int64(rows[R_MISSING_OUTCOME])
-            if node == -2:
-                arena[A_REGISTER] = outcome
-                arena[A_SYMBOL] = rows[R_MISSING_SYMBOL]
+            node = np.int64(arena[A_NOTE + NOTE_NODE])
+            outcome = np.int64(arena[A_NOTE + NOTE_OUTCOME])
+            if node == NO_MOVE:
+                arena[A_N_MISSING] = 0
+                miss(arena, outcome, np.int64(arena[A_NOTE + NOTE_SYMBOL]))
                 return np.int64(NEED_EXPANSION)
-            if node < 0 and roots[outcome >> shift] != 0:
-                return np.int64(NEED_ROOT)
-            if node >= 0 and view_i64(rows, R_NODES)[NODE * node + NODE_KIND] == LEFT:
-                return np.int64(NEED_ROOT)
+            if node == NO_CELL:
+                back = np.int64(models[2 * (outcome >> shift) + 1])
+                called = intern_cell(
+                    cells,
+                    arena,
+                    back,
+                    np.int64(cells[at + CELL_REGISTER]),
+                    np.int64(cells[at + CELL_PARENT]),
+                    np.int64(NIL),
+                )
+                if called == NIL:
+                    return np.int64(NEED_SPACE)
+                continue
         if rows[R_FREE] == 0:
             return np.int64(NEED_ROW)
+        if cell != NIL and (
+            (node < 0 and ways[outcome >> shift] == MADE)
+            or (node >= 0 and nodes[NODE * node + NODE_KIND] == LEFT)
+        ):
+            arena[A_NOTE + NOTE_NODE] = node
+            arena[A_NOTE + NOTE_OUTCOME] = outcome
+            return np.int64(NEED_ROOT)
         n_nodes = np.int64(rows[R_N_NODES])
         n_events = np.int64(rows[R_N_EVENTS])
-        status = np.int64(
-            grow_tree(
-                tables,
-                arena,
-                rows,
-                node,
-                outcome,
-                np.int64(rows[R_N_ROWS]),
-                np.int64(rows[R_FREE_ADDRESS]),
-            )
-        )
+        number = np.int64(rows[R_N_ROWS])
+        address = np.int64(rows[R_FREE_ADDRESS])
+        if node < 0 and ways[outcome >> shift] == MODELLED:
+            status = np.int64(asking_node(arena, rows, MODEL, outcome))
+            if status >= 0:
+                status = np.int64(0)
+        elif node >= 0 and nodes[NODE * node + NODE_KIND] == MODEL:
+            state = np.int64(nodes[NODE * node + NODE_ACTION])
+            pair = 2 * (state >> shift)
+            status = np.int64(
+                patch_root(
+                    tables, arena, rows, outcome, state, models[pair], models[pair + 1], number,
+                    address,
+                )
+            )  # fmt: skip
+            if status >= 0:
+                status = np.int64(grow_tree(tables, arena, rows, status, 0, number, address))
+                if status == 0:
+                    status = np.int64(1)  # the copy itself serves
+        else:
+            status = np.int64(grow_tree(tables, arena, rows, node, outcome, number, address))
         if status < 0:
             rows[R_N_NODES] = n_nodes
             rows[R_N_EVENTS] = n_events

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel
+from .._jit import inner, kernel, view_i32
 from .cells import insert
 from .layout import (
+    A_MISSING,
+    A_N_MISSING,
     A_NEEDED,
     A_PENDING,
-    A_REGISTER,
     A_STEPS,
-    A_SYMBOL,
     A_TEXT,
     A_THREADS,
     A_WORK,
@@ -37,7 +37,6 @@ from .layout import (
     EXPAND,
     JUMP,
     KEEP,
-    NEED_EXPANSION,
     NEED_SPACE,
     NEED_TEXT,
     NIL,
@@ -84,6 +83,18 @@ def emit(events, rows, arena, place, kind, depth, action, register):
     events[at + 3] = action
     events[at + 4] = register
     rows[R_N_EVENTS] = count + 1
+
+
+@inner
+def miss(arena, register, symbol):
+    """Note that the move of a register, or a state (symbol -1), has to be made, perhaps again."""
+    missing = view_i32(arena, A_MISSING)
+    count = np.int64(arena[A_N_MISSING])
+    if 2 * count < missing.size:
+        missing[2 * count] = register
+        missing[2 * count + 1] = symbol
+        arena[A_N_MISSING] = count + 1
+    return np.int64(0)
 
 
 @inner
@@ -172,7 +183,8 @@ def general_step(
 
     Unless ``resume`` is KEEP the first thread starts with that action instead of its state's.
     Returns the number of threads that live on, or a negative status. Where the unknown stack is
-    needed an event at ``place`` is left.
+    needed an event at ``place`` is left. What the front end has not made yet is noted as missing,
+    and counts as dead: the caller has to look.
     """
     n_work = 0
     for i in range(source, source + count):
@@ -233,9 +245,7 @@ def general_step(
                     arena[A_STEPS] += 1
                     cell = np.int64(cells[at + CELL_NEXT])
             elif action == EXPAND:
-                arena[A_REGISTER] = state
-                arena[A_SYMBOL] = -1
-                return NEED_EXPANSION
+                miss(arena, state, -1)
             else:
                 at = 4 * (PROGRAM - action)
                 kind = np.int64(programs[at])
@@ -259,9 +269,7 @@ def general_step(
                         )
                 elif kind == ENOUGH:
                     if register >= programs[at + 1]:
-                        n_work = add_work(
-                            work, arena, n_work, programs[at + 3], register, below, 0
-                        )
+                        n_work = add_work(work, arena, n_work, programs[at + 3], register, below, 0)
                 elif kind == STEP and register < 0:
                     depth = (-1 - register) & (DEPTHS - 1)
                     emit(events, rows, arena, place, READ, depth, action, register)
@@ -273,10 +281,11 @@ def general_step(
                             return NEED_TEXT
                     move = find_move(moves, register, symbol)
                     if move < 0:
-                        arena[A_REGISTER] = register
-                        arena[A_SYMBOL] = symbol
-                        return NEED_EXPANSION
-                    n_work = add_work(work, arena, n_work, move_action(move), move >> 32, below, 0)
+                        miss(arena, register, symbol)
+                    else:
+                        n_work = add_work(
+                            work, arena, n_work, move_action(move), move >> 32, below, 0
+                        )
                 elif kind == PUSH:
                     callee = np.int64(programs[at + 1])
                     back = np.int64(programs[at + 2])

@@ -222,10 +222,8 @@ class SchemaAutomaton:
         action = self._rules.get(key)
         if action is not None:
             return int(action)
-        dfa = spelling.any_key(self.policy)
-        body = self.key_body()
-        first = (body >> tables.shift) - (dfa.start - 1)
-        n = dfa.n_states - 1
+        body, start, n = self.key_body()
+        first = start >> tables.shift
         copy = tables.new_states(n) >> tables.shift
         block = tables.actions[first : first + n].copy()
         inside = (block >= first << tables.shift) & (block < (first + n) << tables.shift)
@@ -355,15 +353,14 @@ class SchemaAutomaton:
 
     # --- keys ------------------------------------------------------------------------------------
 
-    def key_body(self) -> int:
-        """The state behind the quote of a key about which nothing else is known."""
-        return self.embed(spelling.any_key(self.policy), self.end)
+    def key_body(self) -> tuple[int, int, int]:
+        """The automaton of keys about which nothing else is known.
 
-    def run(self, state: int, data: bytes) -> int:
-        """The state that plain moves over ``data`` lead to."""
-        for byte in data:
-            state = int(self.tables.row(state)[byte])
-        return state
+        Its state behind the quote, its first state, and the number of its states.
+        """
+        dfa = spelling.any_key(self.policy)
+        state = self.embed(dfa, self.end)
+        return state, state - ((dfa.start - 1) << self.tables.shift), dfa.n_states - 1
 
 
 def finite(formulas: Formulas, value: Value, limit: int) -> list[Any] | None:

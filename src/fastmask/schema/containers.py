@@ -200,9 +200,7 @@ class Arrays:
 
     def _nowhere(self, value: Value, formulas: Formulas) -> bool:
         """Whether no item can be in a formula, on the face of it."""
-        return all(
-            formulas.conjunction(item, value) is FALSE for item in (*self.prefix, self.rest)
-        )
+        return all(formulas.conjunction(item, value) is FALSE for item in (*self.prefix, self.rest))
 
     def _limit(self, longest: int) -> None:
         self.longest = longest if self.longest is None else min(self.longest, longest)

@@ -178,9 +178,7 @@ def _object_with(
 def _array_members(
     conjunction: Arrays, formulas: Formulas
 ) -> tuple[dict[Any, tuple[Value, bool]], Any]:
-    members = {
-        i: (formulas.canonical(value), True) for i, value in enumerate(conjunction.prefix)
-    }
+    members = {i: (formulas.canonical(value), True) for i, value in enumerate(conjunction.prefix)}
     return members, (
         len(conjunction.prefix),
         formulas.canonical(conjunction.rest),

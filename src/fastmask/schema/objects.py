@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays import I32
 from ..automata import Dfa, any_text
 from ..kernels import layout
+from ..tables import KeyBody
 from . import spelling
 from .containers import Objects
 from .strings import class_language, encoded
@@ -31,23 +33,38 @@ BODY_RANK = (1 << 24) + 2
 
 _MOST_SPELLINGS = 100_000
 
-#: A key spelled and ended by a quote, and what then happens.
-_Entry = tuple[bytes, int]
+#: A key spelled, and the action on the quote behind it.
+_Key = tuple[bytes, int]
 
 
 class ObjectFrame:
-    """The register of one object: keys seen, open obligations."""
+    """The register of one object: keys seen, open obligations.
 
-    __slots__ = ("count", "pending", "register", "rule", "seen")
+    A key without a name that a mask reads over is seen as None.
+    """
+
+    __slots__ = ("count", "pending", "register", "rule", "seen", "unnamed", "unnamed_before")
 
     def __init__(
-        self, rule: ObjectRule, seen: frozenset[str | None], pending: tuple[int, ...], count: int
+        self,
+        rule: ObjectRule,
+        pending: tuple[int, ...],
+        before: ObjectFrame | None = None,
+        name: str | None = None,
     ) -> None:
         self.rule = rule
-        self.seen = seen
         self.pending = pending
-        self.count = count
-        self.register = 0
+        self.count = 0
+        self.seen: frozenset[str | None] = frozenset()
+        self.unnamed: frozenset[str] = frozenset()
+        if before is not None:
+            self.count = before.count + 1
+            self.seen = before.seen | {name}
+            self.unnamed = before.unnamed
+            if name is not None and name not in rule.names:
+                self.unnamed |= {name}
+        self.unnamed_before = self.unnamed if before is None else before.unnamed
+        self.register = rule.tables.new_register(self)
 
     def move(self, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -69,15 +86,12 @@ class ObjectRule:
         self.depth = depth
         tables = self.tables = automaton.tables
         formulas = self.formulas = automaton.formulas
-        # In a mask a key that is not named yet may end: it is seen as None.
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._members: dict[tuple[Value, int], int] = {}
-        self._nodes: dict[tuple[Any, ...], int] = {}
         self._tries: dict[tuple[frozenset[str], int], int] = {}
         self._nexts: dict[int, int] = {}
-        self._guard_symbols: dict[tuple[tuple[str, ...], int], int] = {}
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
-        self._falls: dict[tuple[int, int], Any] = {}
+        self._bodies: dict[int, KeyBody] = {}
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
@@ -102,7 +116,7 @@ class ObjectRule:
         self._other_symbols = [tables.new_symbol() for _ in self._classes]
         self._other_states: list[int] = [0] * len(self._classes)
         pending = tuple(range(len(conjunction.somewhere)))
-        first = self._frame(frozenset(), pending, 0)
+        first = ObjectFrame(self, pending)
         self._write_states(self._keys(first))
         self.opening = tables.program(layout.SET, first.register, 0, self._open)
 
@@ -159,13 +173,13 @@ class ObjectRule:
     # --- frames ----------------------------------------------------------------------------------
 
     def _frame(
-        self, seen: frozenset[str | None], pending: tuple[int, ...], count: int
+        self, before: ObjectFrame, name: str | None, pending: tuple[int, ...]
     ) -> ObjectFrame:
-        key = (seen, pending, count)
+        """The frame behind one more key."""
+        key = (before.seen | {name}, pending, before.count + 1)
         frame = self._frames.get(key)
         if frame is None:
-            frame = self._frames[key] = ObjectFrame(self, seen, pending, count)
-            frame.register = self.tables.new_register(frame)
+            frame = self._frames[key] = ObjectFrame(self, pending, before, name)
         return frame
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
@@ -211,8 +225,7 @@ class ObjectRule:
             if self.automaton.is_empty(wanted):
                 continue
             pending = tuple(i for i in frame.pending if i not in settled)
-            seen = frame.seen | {name}
-            after = self._frame(seen, pending, frame.count + 1)
+            after = self._frame(frame, name, pending)
             if self._can_finish(after):
                 options.append((after, wanted))
         if not options:
@@ -305,29 +318,51 @@ class ObjectRule:
         others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
         if not others and not self._has_key(frame):
             return layout.DEAD
-        seen = frozenset(n for n in frame.seen if n is not None and n not in self.names)
         if len(others) == 1 and self._classes[others[0]][0] is None:
-            return self._trie(seen, others[0])
-        codes = [self._trie(frozenset(), -1)] if self._has_name(frame) else []
-        known = seen | self._forbidden | self.names.keys()
+            return self._trie(frame, others[0])
+        codes = [self._trie(frame, -1)] if self._has_name(frame) else []
+        known = frame.unnamed | self._forbidden | self.names.keys()
         codes += [self._other_keys(where, known) for where in others]
         return self.tables.choice(codes) if len(codes) != 1 else codes[0]
 
-    def _trie(self, seen: frozenset[str], other: int) -> int:
-        """The first state of all named keys; those ``seen`` or forbidden are no others either."""
+    def _trie(self, frame: ObjectFrame, other: int) -> int:
+        """The first state of all named keys; those seen or forbidden are no others either.
+
+        ``other`` is the class of keys that are none of them, or -1.
+        """
+        seen = frame.unnamed if other >= 0 else frozenset()
         state = self._tries.get((seen, other))
         if state is None:
-            step = self.tables.program
-            entries: list[_Entry] = []
-            for name, symbol in self._key_symbols.items():
-                code = step(layout.STEP, symbol)
-                entries += [(text, code) for text in self._spelled(name)]
-            if other >= 0:
-                for name in seen | self._forbidden:
-                    entries += [(text, layout.DEAD) for text in self._spelled(name)]
-            state = self._node(tuple(sorted(entries)), b"", other)
+            root = self._tries.get((frame.unnamed_before, other), 0) if seen else 0
+            new: set[str] | frozenset[str] = seen - frame.unnamed_before
+            keys: list[_Key] = []
+            if not root:
+                new = (seen | self._forbidden) if other >= 0 else set()
+                step = self.tables.program
+                for name, symbol in self._key_symbols.items():
+                    code = step(layout.STEP, symbol)
+                    keys += [(text, code) for text in self._spelled(name)]
+            keys += [(text, layout.DEAD) for name in new for text in self._spelled(name)]
+            keys.sort()
+            body = self._body(other) if other >= 0 else None
+            state, places = self.tables.insert_keys(keys, root, body)
+            if other < 0:
+                self._guard(keys, state, places)
             self._tries[seen, other] = state
         return state
+
+    def _guard(self, keys: list[_Key], root: int, places: I32) -> None:
+        """Have branches of a trie taken only if one of the keys behind them may still come."""
+        tables = self.tables
+        parents, bytes_, firsts, counts = places.T.tolist()
+        for i in range(1, len(counts)):
+            parent = (parents[i] - root) >> tables.shift
+            if counts[i] < counts[parent]:
+                symbol = tables.new_symbol()
+                below = keys[firsts[i] : firsts[i] + counts[i]]
+                names = tuple({self._of_code[code]: None for _, code in below})
+                self._guards[symbol] = (names, root + (i << tables.shift))
+                tables.row(parents[i])[bytes_[i]] = tables.program(layout.STEP, symbol)
 
     def _has_key(self, frame: ObjectFrame) -> bool:
         """Whether any key may come."""
@@ -367,70 +402,18 @@ class ObjectRule:
         found = spelling.spellings_of(name, self.automaton.policy)
         return found if isinstance(found, list) else list(found.strings(_MOST_SPELLINGS))
 
-    def _node(self, entries: tuple[_Entry, ...], prefix: bytes, other: int) -> int:
-        """The state of a trie node; ``entries`` are the rests of keys below it.
-
-        ``other`` is the class of keys that fall out of the trie, or -1; ``prefix`` is then the text
-        that led here, which a key that falls out goes on from.
-        """
-        body = self._body_state(prefix) if other >= 0 else 0
-        key = (entries, body, other)
-        state = self._nodes.get(key)
-        if state is None:
-            state = self._nodes[key] = self.tables.new_states(1)
-            if other >= 0:
-                self.tables.model(state, body, self._other_state(other))
-            self.tables.defer(state, lambda s: self._write_node(s, entries, prefix, body, other))
-        return state
-
-    def _write_node(
-        self, state: int, entries: tuple[_Entry, ...], prefix: bytes, body: int, other: int
-    ) -> None:
-        tables = self.tables
-        row = tables.blank_row()
-        if other >= 0:
-            # A key that is none of those below goes on in the string body, and comes back as one.
-            row[:] = self._falling(body, other)
-        at = 0
-        while at < len(entries):
-            text, code = entries[at]
-            if not text:
-                row[0x22] = code
-                at += 1
-                continue
-            byte = text[0]
-            end = at
-            while end < len(entries) and entries[end][0][:1] == text[:1]:
-                end += 1
-            below = tuple((rest[1:], c) for rest, c in entries[at:end])
-            row[byte] = self._node(below, prefix + text[:1], other)
-            if other < 0 and len(below) < len(entries):
-                row[byte] = self._guarded(below, int(row[byte]))
-            at = end
-        tables.row(state)[:] = row
-
-    def _guarded(self, below: tuple[_Entry, ...], state: int) -> int:
-        """The action of going on to ``state`` if one of the keys below it may still come."""
-        names = tuple(sorted({self._of_code[code] for _, code in below}))
-        key = (names, state)
-        symbol = self._guard_symbols.get(key)
-        if symbol is None:
-            symbol = self._guard_symbols[key] = self.tables.new_symbol()
-            self._guards[symbol] = (names, state)
-        return self.tables.program(layout.STEP, symbol)
-
-    def _falling(self, body: int, other: int) -> Any:
-        """A row from which every byte goes on in the string body."""
-        row = self._falls.get((body, other))
-        if row is None:
-            call = self.tables.program(layout.PUSH, body, self._other_state(other), BODY_RANK)
-            row = self._falls[body, other] = np.where(self.tables.row(body) != 0, call, 0)
-        return row
-
-    def _body_state(self, prefix: bytes) -> int:
-        """The state of the body that all keys share, behind ``prefix``."""
-        body = self.automaton.key_body()
-        return self.automaton.run(body, prefix)
+    def _body(self, other: int) -> KeyBody:
+        """The string body in which keys of a class go on that fall out of the trie."""
+        body = self._bodies.get(other)
+        if body is None:
+            state, first, n = self.automaton.key_body()
+            back, step = self._other_state(other), 1 << self.tables.shift
+            calls = [
+                self.tables.program(layout.PUSH, inside, back, BODY_RANK)
+                for inside in range(first, first + n * step, step)
+            ]
+            body = self._bodies[other] = KeyBody(state, first, np.array(calls, np.int32), back)
+        return body
 
     def _other_state(self, where: int) -> int:
         """The state behind the closing quote of a key that is not named."""

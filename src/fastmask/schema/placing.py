@@ -106,9 +106,7 @@ def _roles(formulas: Formulas, wanted: Arrays, can: Can, position: int) -> list[
     for number, (first, end, value) in enumerate(wanted.somewhere):
         if first <= position and (end is None or position < end):
             roles.extend(
-                _Role(
-                    formulas.conjunction(role.value, value), role.counted, role.found | {number}
-                )
+                _Role(formulas.conjunction(role.value, value), role.counted, role.found | {number})
                 for role in list(roles)
             )
     return [role for role in roles if role.value is not FALSE and can(role.value)]
@@ -169,9 +167,7 @@ def _plans_of_length(
             after = tuple(n + counted for n, counted in zip(numbers, role.counted, strict=True))
             if all(n <= ceiling for n, ceiling in zip(after, ceilings, strict=True)):
                 low = number if position >= listed else 0
-                stack.append(
-                    (position + 1, after, found | role.found, low, (role.value, chosen))
-                )
+                stack.append((position + 1, after, found | role.found, low, (role.value, chosen)))
 
 
 def _unchained(chain: Any) -> ItemPlan:
@@ -256,9 +252,7 @@ class KeyPlan:
         return result
 
 
-def key_plans(
-    formulas: Formulas, wanted: Objects, can: Can, more: int = 0
-) -> Iterator[KeyPlan]:
+def key_plans(formulas: Formulas, wanted: Objects, can: Can, more: int = 0) -> Iterator[KeyPlan]:
     """Plans of an object.
 
     One for each way to meet the obligations; with ``more``, every set of keys beyond them too,

@@ -249,9 +249,7 @@ def _pattern_properties(formulas: Formulas, schema: Value, nodes: Any, out: list
         out.append((lit.EACH_KEY, where, formulas.child(schema, node)))
 
 
-def _additional_properties(
-    formulas: Formulas, schema: Value, node: Any, out: list[Clause]
-) -> None:
+def _additional_properties(formulas: Formulas, schema: Value, node: Any, out: list[Clause]) -> None:
     value = formulas.child(schema, node)
     if value is not TRUE:
         named = frozenset(schema.node.get("properties", ()))

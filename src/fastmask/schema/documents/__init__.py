@@ -19,7 +19,9 @@ def metaschema(uri: str) -> dict[str, Any] | None:
     """The metaschema or vocabulary published at ``uri`` (without a fragment), if there is one."""
     if "json-schema.org/" not in uri:
         return None
-    return _all().get(uri.replace("https://json-schema.org/draft-", "http://json-schema.org/draft-"))
+    return _all().get(
+        uri.replace("https://json-schema.org/draft-", "http://json-schema.org/draft-")
+    )
 
 
 @cache
