@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class CompiledGrammar:
     Any number of threads may use it.
     """
 
-    __slots__ = ("_arena", "_limit", "grammar", "stats", "tables", "vocabulary")
+    __slots__ = ("__weakref__", "_arena", "_limit", "grammar", "stats", "tables", "vocabulary")
 
     def __init__(
         self,
@@ -98,6 +99,8 @@ class CompiledGrammar:
         self.vocabulary = vocabulary
         self._limit = cache_limit_bytes
         self.tables = Tables(grammar, vocabulary, step_budget)
+        # Whoever matches the grammar refers to it, so nobody reads its tables after it.
+        weakref.finalize(self, self.tables.release).atexit = False
         self._arena = self._new_arena()
         self.stats = CompileStats(
             n_rules=len(self.tables.networks.names),

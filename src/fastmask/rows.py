@@ -10,6 +10,7 @@ reused.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, U32, AddressRecord, grown
 from ._locks import new_lock
+from ._pool import ROWS
 from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes
@@ -40,6 +42,7 @@ _CARRIED = (
     layout.R_FREE_ADDRESS,
     layout.R_N_ROWS,
 )
+_UNSHARED = 3  # references to a block: the list of blocks, the loop, the count itself
 _AGAIN = -1 << 20  # something else had to be made first
 
 
@@ -108,11 +111,10 @@ class Rows:
 
     def add_block(self) -> None:
         """Make room for more rows; what is left of the last block is none or will not be used."""
-        # Small first, since many grammars need few rows; touched before they are needed.
+        # Small first, since many grammars need few rows.
         n_rows = self.n_rows
         size = min(64, max(8, n_rows), max(8, self.limit - n_rows))
-        block = np.empty((size, self.row_bytes // 4), np.int32)
-        block.fill(0)
+        block = ROWS.take(size * (self.row_bytes // 4), np.int32)
         self.blocks.append(block)
         self.words[layout.R_FREE] = size
         self.words[layout.R_FREE_ADDRESS] = block.__array_interface__["data"][0]
@@ -151,12 +153,20 @@ class Rows:
     def row_of_node(self, node: int) -> I32:
         """The row of a tree node as it is being made, int32[words]."""
         number = int(self.record.bound(layout.R_NODES)[layout.NODE * node + layout.NODE_ROW])
+        n_words = self.row_bytes // 4
+        start = number * n_words
         for block in self.blocks:
-            if number < len(block):
-                row: I32 = block[number]
-                return row
-            number -= len(block)
+            if start < block.size:
+                return block[start : start + n_words]
+            start -= block.size
         raise AssertionError("a node's row lies in a block")
+
+    def release(self) -> None:
+        """Give back the blocks of which no row was handed out, for good."""
+        self.views.clear()
+        for block in self.blocks:
+            if sys.getrefcount(block) <= _UNSHARED:
+                ROWS.give_back(block, 0)
 
     def flags(self, leaf: int) -> int:
         """COMPLETE, FULL and VACANT of a leaf's row."""
@@ -214,8 +224,13 @@ class Arena:
         ):
             self.record.bind(slot, np.zeros(size, np.int32))
         self._make_cells()
-        self.rows = Rows(tables, 512, 512, self.row_limit)
+        room = 1024 if tables.is_open else 512
+        self.rows = Rows(tables, room, room, self.row_limit)
         self.root = self._intern_start()
+
+    def __del__(self) -> None:
+        if hasattr(self, "rows"):
+            self.rows.release()
 
     def _make_cells(self) -> None:
         """A cell buffer for the present capacity and scratch, with its hash table filled."""

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, AddressRecord, contiguous, grown
+from ._pool import TABLES
 from .automata import Dfa
 from .errors import BudgetError, GrammarError
 from .grammar.core import Grammar
@@ -27,7 +28,7 @@ from .grammar.ir import Schema, Tokens, postorder
 from .kernels import keys as keys_kernel
 from .kernels import layout
 from .kernels.keys import insert_keys
-from .kernels.step import enter_move
+from .kernels.step import copy_moves, enter_move
 from .networks import Networks, strongly_connected
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
 _OPEN_STATES = 1 << 16
 _OPEN_PROGRAMS = 1 << 16
-_OPEN_MOVES = 1 << 17
+_FIRST_MOVES = 1 << 10
+_MOST_MOVES = 1 << 20
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
 _FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
@@ -96,6 +98,13 @@ def _vocabulary_arrays(vocabulary: Vocabulary) -> _VocabularyArrays:
         np.array(vocabulary.eos_token_ids, np.int32),
         vocabulary.absent_bytes,
     )
+
+
+def _move_table(room: int) -> I64:
+    """An empty table of moves."""
+    table = np.zeros(2 + 2 * room, np.int64)
+    table[0] = room - 1
+    return table
 
 
 def _leaves(grammar: Grammar, kind: type) -> list[Any]:
@@ -278,17 +287,30 @@ class Tables:
         if self.max_states << self.shift > _MAX_ACTIONS:
             raise BudgetError("table cells", _MAX_ACTIONS, "use smaller repetition counts")
         # Untouched pages of a zeroed array cost nothing.
-        self.actions: I32 = np.zeros((self.max_states, 1 << self.shift), np.int32)
+        size = self.max_states << self.shift
+        self.actions: I32 = TABLES.take(size, np.int32).reshape(self.max_states, -1)
         self.actions[_MANY] = layout.GENERAL
         self.actions[_FINAL, self.end_column] = _DONE << self.shift
         room = _OPEN_PROGRAMS if self.is_open else 64
-        self._programs: I32 = np.zeros(4 * room, np.int32)
+        self._programs: I32 = TABLES.take(4 * room, np.int32)
         self._n_programs = 1
-        self._alts: I32 = np.zeros(room, np.int32)
+        self._alts: I32 = TABLES.take(room, np.int32)
         self._n_alts = 0
-        self.roots: U8 = np.zeros(self.max_states, np.uint8)
-        self.models: I32 = np.zeros(2 * (self.max_states if self.is_open else 1), np.int32)
-        self.moves: I64 = np.zeros(2 * (_OPEN_MOVES if self.is_open else 1), np.int64)
+        self.roots: U8 = TABLES.take(self.max_states, np.uint8)
+        self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
+        self.moves = _move_table(_FIRST_MOVES if self.is_open else 1)
+
+    def release(self) -> None:
+        """Give back the arrays of open tables, which nobody may use any more."""
+        if self.is_open:
+            TABLES.give_back(self.actions.reshape(-1), self.n_states << self.shift)
+            TABLES.give_back(self._programs, 4 * self._n_programs)
+            TABLES.give_back(self._alts, self._n_alts)
+            TABLES.give_back(self.roots, self.n_states)
+            TABLES.give_back(self.models, 2 * self.n_states)
+        # What makes the parts refers to the tables: without it they go at once.
+        self.frames.clear()
+        self._deferred.clear()
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -352,6 +374,19 @@ class Tables:
             self.shared[(first + state - 1) << self.shift] = (name, state)
         self.roots[first : first + automaton.n_states - 1] = layout.MADE
 
+    def key_body(self, state: int, first: int, n_states: int, back: int, rank: int) -> KeyBody:
+        """A string body that returns to ``back``; its automaton's states begin at ``first``."""
+        at = self._n_programs
+        after = at + n_states
+        if 4 * after > self._programs.size:
+            self._more(self._programs)
+        programs = self._programs[4 * at : 4 * after].reshape(-1, 4)
+        programs[:] = layout.PUSH, 0, back, rank
+        programs[:, 1] = first + (np.arange(n_states) << self.shift)
+        self._n_programs = after
+        calls = (layout.PROGRAM - np.arange(at, after)).astype(np.int32)
+        return KeyBody(state, first, calls, back)
+
     def insert_keys(
         self, keys: list[tuple[bytes, int]], root: int, body: KeyBody | None = None
     ) -> tuple[int, I32]:
@@ -393,6 +428,8 @@ class Tables:
             inside.back,
         )
         if free < 0:
+            for array in (self.actions[first:], self.roots[first:], self.models[2 * first :]):
+                array[:] = 0
             self.new_states(room + 1)
         self.n_states = int(free) >> self.shift
         return first << self.shift, places[: self.n_states - first]
@@ -437,8 +474,13 @@ class Tables:
         frame = self.frames[register]
         assert frame is not None
         after, action = frame.move(symbol)
-        if self._n_moves >= _OPEN_MOVES // 2:
-            raise BudgetError("moves of frames", _OPEN_MOVES // 2, "the text is too long")
+        if 2 * self._n_moves > self.moves[0]:
+            if self._n_moves >= _MOST_MOVES:
+                raise BudgetError("moves of frames", _MOST_MOVES, "the text is too long")
+            larger = _move_table(4 * (int(self.moves[0]) + 1))
+            copy_moves(self.moves, larger)
+            self.moves = larger
+            self.record.bind(layout.T_MOVES, larger)
         self._n_moves += 1
         enter_move(self.moves, register, symbol, after, action)
 

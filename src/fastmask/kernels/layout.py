@@ -141,7 +141,9 @@ T_STEP_BUDGET = 40
 T_LONGEST = 43  # bytes of the longest token
 T_ROOTS = 44  # uint8[states]: WALKED, MADE or MODELLED
 T_MODELS = 46  # int32[2 * states]: of a modelled state the body called instead, and its return
-T_MOVES = 41  # int64[2 * n]: (register + 1) << 32 | symbol, or 0; register << 32 | action
+# int64[2 * (1 + n)]: the hash table's mask and a blank, since readers take no lock and one address
+# has to tell all; then keys (register + 1) << 32 | symbol, or 0, and moves register << 32 | action
+T_MOVES = 41
 T_SIZE = 48
 
 TEXT = -1

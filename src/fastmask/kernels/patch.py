@@ -50,9 +50,9 @@ from .step import emit
 def patch_root(tables, arena, rows, model, state, body, back, row_number, address):
     """Enter a node with the row of ``model``, changed as far as ``state`` differs.
 
-    ``model`` is the leaf of ``body`` called from the frame of ``state``, to return to ``back``. Where
-    the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the node or a
-    status.
+    ``model`` is the leaf of ``body`` called from the frame of ``state``, to return to ``back``.
+    Where the two part, tokens are taken out and a WALK event is left. Needs the lock. Returns the
+    node or a status.
     """
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)

@@ -12,18 +12,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._arrays import I32
 from ..automata import Dfa, any_text
 from ..kernels import layout
-from ..tables import KeyBody
 from . import spelling
 from .containers import Objects
 from .strings import class_language, encoded
 from .values import FALSE, TRUE, KeyClass, Value
 
 if TYPE_CHECKING:
+    from ..tables import KeyBody
     from .automaton import SchemaAutomaton
 
 __all__ = ["ObjectRule"]
@@ -406,13 +404,9 @@ class ObjectRule:
         """The string body in which keys of a class go on that fall out of the trie."""
         body = self._bodies.get(other)
         if body is None:
-            state, first, n = self.automaton.key_body()
-            back, step = self._other_state(other), 1 << self.tables.shift
-            calls = [
-                self.tables.program(layout.PUSH, inside, back, BODY_RANK)
-                for inside in range(first, first + n * step, step)
-            ]
-            body = self._bodies[other] = KeyBody(state, first, np.array(calls, np.int32), back)
+            back = self._other_state(other)
+            body = self.tables.key_body(*self.automaton.key_body(), back, BODY_RANK)
+            self._bodies[other] = body
         return body
 
     def _other_state(self, where: int) -> int:

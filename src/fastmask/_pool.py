@@ -1,0 +1,53 @@
+"""Arrays that are used again: their pages are mapped already.
+
+A new page costs one to several microseconds, a row of a mask has four of them, and a schema touches
+hundreds. So what a compiled grammar leaves behind serves the next one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ROWS", "TABLES", "Pool"]
+
+_MOST = 16  # arrays kept of each kind
+_MOST_CLEARED = 1 << 22  # elements: to clear more costs as much as new pages
+
+
+class Pool:
+    """Flat arrays by size and dtype, zero but for what their last user said."""
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[int, str], list[tuple[npt.NDArray[Any], int]]] = {}
+
+    def take(self, size: int, dtype: Any) -> npt.NDArray[Any]:
+        """An array; new ones are zero."""
+        kept = self._free.get((size, np.dtype(dtype).str), [])
+        try:
+            array, used = kept.pop()
+        except IndexError:
+            return np.zeros(size, dtype)
+        array[:used] = 0
+        return array
+
+    def give_back(self, array: npt.NDArray[Any], used: int) -> None:
+        """Let an array of `take` be used again; nobody may read or write it any more.
+
+        Parameters
+        ----------
+        array : ndarray
+        used : int
+            Elements at the front that the next user wants cleared.
+        """
+        kept = self._free.setdefault((array.size, array.dtype.str), [])
+        if len(kept) < _MOST and used <= _MOST_CLEARED:
+            kept.append((array, used))
+
+
+#: Arrays of tables, all zero when they are taken.
+TABLES = Pool()
+#: Blocks of rows, which whoever takes one writes before reading.
+ROWS = Pool()
