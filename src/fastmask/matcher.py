@@ -135,6 +135,11 @@ class GrammarMatcher:
         """Ids that end the text, ascending."""
         return self._stops
 
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether it terminates without a stop token."""
+        return self._terminate_early
+
     # --- masks -----------------------------------------------------------------------------------
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0) -> bool:
@@ -482,6 +487,15 @@ class GrammarMatcher:
     def open_rules(self) -> list[str]:
         """Names of the rules that are open, outermost first."""
         return self._arena.open_rules(int(self._words[layout.M_CONFIGURATION]))
+
+    def next_bytes(self, order: Sequence[int] = range(256)) -> list[int]:
+        """The bytes that may come next, in a given order of all bytes."""
+        if self._words[layout.M_TERMINATED]:
+            return []
+        configuration = int(self._words[layout.M_CONFIGURATION])
+        with self._arena.lock:
+            allowed = self._arena.allowed_bytes(self._words, configuration).tolist()
+        return [byte for byte in order if allowed[byte]]
 
     def find_jump_forward_bytes(self) -> bytes:
         """The bytes that must come next, whatever the model wants; empty if there is a choice."""

@@ -346,6 +346,17 @@ class Tables:
             code = self._codes[key] = layout.PROGRAM - n
         return code
 
+    def program_of(self, code: int) -> tuple[int, int, int, int]:
+        """The kind and operands of the program that an action code stands for."""
+        at = 4 * (layout.PROGRAM - code)
+        kind, a, b, then = self._programs[at : at + 4].tolist()
+        return kind, a, b, then
+
+    def alternatives(self, first: int, count: int) -> list[int]:
+        """The action codes of a choice, given by its operands."""
+        codes: list[int] = self._alts[first : first + count].tolist()
+        return codes
+
     def choice(self, codes: list[int]) -> int:
         """The action code of several actions at once."""
         codes = sorted(set(codes) - {layout.DEAD})
@@ -640,6 +651,10 @@ class Tables:
         words[layout.T_STEP_BUDGET] = self.step_budget
         words[layout.T_LONGEST] = self.longest
         self.record = record
+
+    def atomic_tokens(self) -> list[int]:
+        """One token of each class of atomic tokens."""
+        return [int(tokens[0]) for tokens in self._columns]
 
     def token_span(self, token_id: int) -> tuple[int, int]:
         """Where the bytes of a token stand in ``token_bytes``."""

@@ -1,5 +1,6 @@
 """Drawing tokens under a mask: the loop, its odds, and what became of the answers."""
 
+from ..shortest import Completion, least_bytes, shortest_completion
 from .aligned import AlignedSampler
 from .beams import Beam, beam_search
 from .healing import heal, healed_grammar
@@ -18,15 +19,18 @@ from .picard import favourites
 from .retry import Attempt, RetryResult, retry
 from .speculative import speculative_sample
 from .spelling import count_spellings, longest_spelling, spellings
+from .steering import Steering
 from .tools import tool_call_grammar, tool_call_schema
 
 __all__ = [
     "AlignedSampler",
     "Attempt",
     "Beam",
+    "Completion",
     "Outcomes",
     "RetryResult",
     "Sample",
+    "Steering",
     "all_attempts_fail",
     "allowed_ids",
     "beam_search",
@@ -37,12 +41,14 @@ __all__ = [
     "favourites",
     "heal",
     "healed_grammar",
+    "least_bytes",
     "longest_spelling",
     "masked_softmax",
     "naive_mask_work",
     "retry",
     "sample",
     "sequence_odds",
+    "shortest_completion",
     "speculative_sample",
     "spellings",
     "table_mask_work",

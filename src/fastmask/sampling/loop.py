@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..bitmask import bitmask_rows
 from ..errors import BitmaskError, MatcherError
+from .steering import Steering
 
 if TYPE_CHECKING:
     from ..matcher import GrammarMatcher
@@ -140,6 +141,7 @@ def sample(
     top_k: int | None = None,
     top_p: float | None = None,
     greedy: bool = False,
+    steer: bool = False,
 ) -> Sample:
     """Draw one answer, token by token.
 
@@ -159,12 +161,27 @@ def sample(
         See `masked_softmax` and `truncated`; the mask comes first.
     greedy : bool
         Take the likeliest allowed token instead of drawing one.
+    steer : bool
+        Never draw a token behind which the answer could not be finished within ``max_tokens``, so
+        that it always finishes (`Steering`). Needs a matcher. Where a first draw would come too
+        late there is a second one.
 
     Raises
     ------
+    BudgetError
+        Steered, and ``max_tokens`` is less than the shortest answer needs.
     MatcherError
         The matcher refuses a token that its own mask allows: it was changed during the call.
     """
+
+    def draw(odds: Floats) -> int:
+        if greedy:
+            return int(odds.argmax())
+        return int(rng.choice(odds.size, p=truncated(odds, top_k, top_p)))
+
+    if steer and matcher is None:
+        raise ValueError("there is nothing to steer to without a matcher")
+    steering = Steering(matcher, max_tokens) if steer and matcher is not None else None
     drawn: list[int] = []
     removed: list[float] = []
     finished = matcher is not None and matcher.is_terminated()
@@ -178,10 +195,7 @@ def sample(
             belief = masked_softmax(logits, None, temperature)
             removed.append(float(belief[~allowed_ids(row, belief.size)].sum()))
             chances = masked_softmax(logits, row, temperature)
-        if greedy:
-            token = int(chances.argmax())
-        else:
-            token = int(rng.choice(chances.size, p=truncated(chances, top_k, top_p)))
+        token = draw(chances) if steering is None else steering.choose(chances, draw)
         drawn.append(token)
         if matcher is None:
             finished = token in vocabulary.eos_token_ids

@@ -10,6 +10,7 @@ counts as seen under the text that was read.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._arrays import I32
@@ -68,6 +69,14 @@ class ObjectFrame:
         """The register after a symbol, and the action to go on with."""
         return self.rule.move(self, symbol)
 
+    def begins_key(self, action: int) -> bool:
+        """Whether an action on a quote is that of a key that begins."""
+        return action in self.rule.key_actions
+
+    def ways(self) -> Iterator[tuple[int, int, int]]:
+        """Keys to be tried for the shortest end: their bytes with quotes, register and action."""
+        return self.rule.ways(self)
+
 
 class ObjectRule:
     """The states and frames of one conjunction over objects.
@@ -76,6 +85,8 @@ class ObjectRule:
     ----------
     opening : int
         The action on an opening brace.
+    key_actions : set of int
+        The actions on the quote of a key.
     """
 
     def __init__(self, automaton: SchemaAutomaton, conjunction: Any, depth: int) -> None:
@@ -84,6 +95,7 @@ class ObjectRule:
         self.depth = depth
         tables = self.tables = automaton.tables
         formulas = self.formulas = automaton.formulas
+        self.key_actions: set[int] = set()
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._members: dict[tuple[Value, int], int] = {}
         self._tries: dict[tuple[frozenset[str], int], int] = {}
@@ -265,17 +277,26 @@ class ObjectRule:
         if longest is not None and frame.count + needed > longest:
             return False
         if not self._classes and needed > missing:
-            free = sum(name not in frame.seen for name in self.names)
+            gone = self._gone(frame)
+            free = sum(name not in gone for name in self.names)
             if free < needed:
                 return False
         return not frame.pending or self._can_settle(frame)
+
+    def _gone(self, frame: ObjectFrame) -> set[str | None]:
+        """Keys that cannot come any more: those seen, and where there is an order those before."""
+        gone = set(frame.seen)
+        if self.automaton.policy.property_order == "schema":
+            last = max((place for name, place in self._order.items() if name in gone), default=0)
+            gone.update(name for name, place in self._order.items() if place < last)
+        return gone
 
     def _can_settle(self, frame: ObjectFrame) -> bool:
         """Whether the open obligations can be met by keys still to come."""
         conjunction = self.conjunction
         rest = Objects()
         rest.keys = dict(conjunction.keys)
-        for name in frame.seen:
+        for name in self._gone(frame):
             if name is not None:
                 rest.keys[name] = (FALSE, False)
         rest.universals = conjunction.universals
@@ -311,8 +332,46 @@ class ObjectRule:
             classes.append((language, value, passed))
         return classes
 
+    def ways(self, frame: ObjectFrame) -> Iterator[tuple[int, int, int]]:
+        """Keys to be tried for the shortest end of an object whose next key begins.
+
+        Yields the bytes of the key with its quotes, and the register and the action behind it. In
+        which order keys come makes no difference to the length, and nothing is shorter for a key
+        that is not needed: while a required key is missing that is the only one to try, unless an
+        obligation may be met by several, or keys have an order and more of them are needed.
+        """
+        missing = [name for name in self.names if name in self.required - frame.seen]
+        more = self.conjunction.shortest > frame.count + len(missing)
+        is_ordered = self.automaton.policy.property_order == "schema"
+        free = bool(frame.pending) or (more and is_ordered)
+        for name in self.names if free or not missing else missing[:1]:
+            if self._may_come(frame, name):
+                register, action = self._after_key(frame, name, self.names[name], self._member)
+                yield min(map(len, self._spelled(name))) + 2, register, action
+        if missing and not free:
+            return
+        known = {name for name in frame.seen if name is not None}.union(self._forbidden, self.names)
+        for where in range(len(self._classes)):
+            text = self._left_over(where, frozenset(known)).shortest()
+            if text is not None and None in frame.seen:
+                # The key under way may be this one: count with the next.
+                taken = known | {_key_text(b'"' + text)}
+                text = self._left_over(where, frozenset(taken)).shortest()
+            if text is not None and self._other_may_come(frame, where):
+                name = _key_text(b'"' + text)
+                value = self.formulas.member(self.conjunction, name)
+                register, action = self._after_key(frame, name, value, self._member)
+                if action != layout.DEAD:
+                    yield len(text) + 1, register, action
+
     def _keys(self, frame: ObjectFrame) -> int:
         """The action behind the quote that begins a key: every key that may come now."""
+        action = self._keys_action(frame)
+        if action != layout.DEAD:
+            self.key_actions.add(action)
+        return action
+
+    def _keys_action(self, frame: ObjectFrame) -> int:
         others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
         if not others and not self._has_key(frame):
             return layout.DEAD
@@ -375,9 +434,13 @@ class ObjectRule:
         """Whether a named key may come: it has not, and the rest can be finished behind it."""
         if name in frame.seen:
             return False
-        if self.automaton.policy.property_order == "schema" and not self._in_order(frame, name):
+        conjunction = self.conjunction
+        skips = self.automaton.policy.property_order == "schema"
+        if skips and not self._in_order(frame, name):
             return False
-        if self.conjunction.longest is None and not frame.pending:
+        # Where keys are skipped for good, a key may come too late for as many as are needed.
+        counts = conjunction.longest is not None or (skips and conjunction.shortest)
+        if not counts and not frame.pending:
             return True
         return self._after_key(frame, name, self.names[name], _nothing)[1] != layout.DEAD
 
@@ -420,12 +483,15 @@ class ObjectRule:
 
     def _other_keys(self, where: int, known: frozenset[str]) -> int:
         """The state that begins the keys of a class, those known left out."""
+        return self.automaton.embed(self._left_over(where, known), self._other_state(where))
+
+    def _left_over(self, where: int, known: frozenset[str]) -> Dfa:
+        """The texts of the keys of a class, closing quote included, those known left out."""
         language = self._classes[where][0]
         if language is None:
             language = any_text()
         left = language - Dfa.from_strings(sorted(map(encoded, known)))
-        spelled = spelling.key_language(left, self.automaton.policy)
-        return self.automaton.embed(spelled, self._other_state(where))
+        return spelling.key_language(left, self.automaton.policy)
 
 
 def _nothing(value: Value) -> int:

@@ -1,0 +1,331 @@
+"""The shortest way to the end of a text, from wherever a matcher stands.
+
+Its length in bytes is exact (`least_bytes`, by `distances`): no valid text that goes on from here
+is shorter. (While an undeclared key is being written whose object needs still more undeclared keys,
+it may be a byte or two too many: that key might be the shortest there is.) Of the shortest texts
+`Completions` takes the first in one fixed order of bytes, so that what follows a beginning of it is
+the rest of it, and spells it with the fewest tokens. So the number of tokens it needs falls by one
+with each of them, and a loop that keeps that number within what is left of its budget always
+finishes.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import I64
+from ._locks import new_lock
+from .distances import UNREACHABLE, Distances
+from .errors import MatcherError
+from .kernels import layout
+from .kernels.accept import accept_batch
+from .matcher import GrammarMatcher
+from .tables import Tables
+from .vocabulary import Vocabulary
+
+__all__ = ["Completion", "Completions", "least_bytes", "shortest_completion"]
+
+#: The order in which equally short texts are preferred: what closes, digits, letters, other ASCII.
+_ORDER = (
+    *b"\"}])>',:;0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    *(b for b in range(0x20, 0x7F) if not chr(b).isalnum() and b not in b"\"}])>',:;"),
+    *range(0x20),
+    *range(0x7F, 256),
+)
+_KNOWN: weakref.WeakKeyDictionary[Tables, Completions] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A shortest way to the end of a text.
+
+    Attributes
+    ----------
+    text : bytes
+        What is still to be written; atomic tokens of the grammar write nothing.
+    token_ids : tuple of int or None
+        The fewest tokens that spell it, without an end token; None where no tokens spell it.
+    """
+
+    text: bytes
+    token_ids: tuple[int, ...] | None
+
+
+def least_bytes(matcher: GrammarMatcher) -> int:
+    """The fewest bytes that complete the text of a matcher, 0 where it may end.
+
+    No valid text that goes on from here is shorter. An atomic token of the grammar counts as one
+    byte.
+
+    Raises
+    ------
+    BudgetError
+        The end is too far to be looked for.
+    """
+    return completions(matcher).least_bytes(matcher)
+
+
+def shortest_completion(matcher: GrammarMatcher) -> Completion:
+    """A completion with the fewest bytes, and the fewest tokens that spell it.
+
+    Other completions may need fewer tokens: their number is an upper bound of what is needed.
+
+    Parameters
+    ----------
+    matcher : GrammarMatcher
+        Left as it is.
+
+    Raises
+    ------
+    BudgetError
+        The end is too far to be looked for.
+    """
+    return completions(matcher).completion(matcher)
+
+
+def completions(matcher: GrammarMatcher) -> Completions:
+    """What is known of the completions of a matcher's grammar."""
+    tables = matcher.compiled.tables
+    found = _KNOWN.get(tables)
+    if found is None:
+        found = _KNOWN.setdefault(tables, Completions(tables))
+    return found
+
+
+class Completions:
+    """The shortest completions of one grammar, found when asked for and kept.
+
+    Parameters
+    ----------
+    tables : Tables
+
+    Notes
+    -----
+    Any number of threads may use it.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._lock = new_lock()
+        self._vocabulary = tables.vocabulary
+        self._distances = Distances(tables)
+        self._spelling = FewestTokens(tables.vocabulary)
+        self._has_all_bytes = not tables.vocabulary.missing_bytes
+        self._arena: object = None
+        self._least: dict[int, int] = {}
+        self._pieces: dict[int, tuple[bytes | int, ...]] = {}
+
+    def least_bytes(self, matcher: GrammarMatcher) -> int:
+        """See the function `least_bytes`."""
+        if matcher.is_terminated():
+            return 0
+        return self._of_configuration(matcher, int(matcher._words[layout.M_CONFIGURATION]))
+
+    def completion(self, matcher: GrammarMatcher) -> Completion:
+        """See `shortest_completion`."""
+        pieces = self._completion(matcher)
+        token_ids: list[int] | None = []
+        for piece in pieces:
+            spelled = self._spelling(piece) if isinstance(piece, bytes) else (piece,)
+            token_ids = None if token_ids is None or spelled is None else [*token_ids, *spelled]
+        text = b"".join(piece for piece in pieces if isinstance(piece, bytes))
+        return Completion(text, None if token_ids is None else tuple(token_ids))
+
+    def finishes_within(self, matcher: GrammarMatcher, n_tokens: int) -> bool:
+        """Whether a shortest completion takes at most so many tokens, an end token included."""
+        if matcher.is_terminated():
+            return n_tokens >= 0
+        least = self.least_bytes(matcher)
+        room = n_tokens - (not matcher.ends_by_itself)
+        if least >= UNREACHABLE or math.ceil(least / matcher.compiled.tables.longest) > room:
+            return False
+        if least <= room and self._has_all_bytes:
+            return True
+        token_ids = self.completion(matcher).token_ids
+        return token_ids is not None and len(token_ids) <= room
+
+    def tokens_in_time(self, matcher: GrammarMatcher, n_tokens: int) -> npt.NDArray[np.int64]:
+        """The allowed tokens behind which a completion takes at most ``n_tokens`` in all.
+
+        Parameters
+        ----------
+        matcher : GrammarMatcher
+            Left as it is.
+        n_tokens : int
+            What is left of a budget: for the token to come and for those after it.
+
+        Returns
+        -------
+        int64[n]
+            Ascending; empty if no completion is known to fit.
+        """
+        allowed = matcher.allowed_token_ids().astype(np.int64)
+        behind = self._behind(matcher, allowed)
+        verdicts: dict[int, bool] = {}
+        kept = []
+        for token, configuration in zip(allowed.tolist(), behind.tolist(), strict=True):
+            verdict = verdicts.get(configuration)
+            if verdict is None:
+                ahead = matcher.fork()
+                ahead.accept_token(token)
+                verdict = self.finishes_within(ahead, n_tokens - 1)
+                if configuration:  # 0: not known which
+                    verdicts[configuration] = verdict
+            kept.append(verdict)
+        found: npt.NDArray[np.int64] = allowed[np.array(kept, np.bool_)]
+        return found
+
+    def _behind(self, matcher: GrammarMatcher, tokens: npt.NDArray[np.int64]) -> I64:
+        """The configuration behind each token, 0 where the fast path does not tell it."""
+        # One kernel call over copies of the matcher's record, with a history nobody reads.
+        records = np.tile(matcher._words, (tokens.size, 1))
+        history = np.zeros(8, np.int32)
+        records[:, layout.M_HISTORY] = history.__array_interface__["data"][0]
+        records[:, layout.M_HISTORY + 1] = history.size
+        records[:, layout.M_LENGTH] = 0
+        first = records.__array_interface__["data"][0]
+        addresses = first + np.arange(tokens.size, dtype=np.int64) * records.strides[0]
+        statuses = np.zeros(tokens.size, np.int64)
+        accept_batch(addresses, tokens, statuses)
+        behind: I64 = np.where(statuses == layout.ACCEPTED, records[:, layout.M_CONFIGURATION], 0)
+        return behind
+
+    def _of_configuration(self, matcher: GrammarMatcher, configuration: int) -> int:
+        """The least number of bytes that completes a configuration: the sum over its frames."""
+        arena = matcher._arena
+        with self._lock, arena.lock:
+            if arena is not self._arena:
+                self._arena, self._least, self._pieces = arena, {}, {}
+            cells = arena.record.bound(layout.A_CELLS)
+            least = self._least
+            least[layout.NIL] = 0
+            todo = [configuration]
+            while todo:
+                head = todo[-1]
+                if head in least:
+                    todo.pop()
+                    continue
+                threads = []
+                cell = head
+                while cell != layout.NIL:
+                    record = cells[layout.CELL * cell : layout.CELL * (cell + 1)].tolist()
+                    threads.append(record)
+                    cell = record[layout.CELL_NEXT]
+                below = [thread[layout.CELL_PARENT] for thread in threads]
+                missing = [parent for parent in below if parent not in least]
+                if missing:
+                    todo += missing
+                    continue
+                least[head] = min(
+                    self._distances.of_place(
+                        thread[layout.CELL_STATE], thread[layout.CELL_REGISTER]
+                    )
+                    + least[parent]
+                    for thread, parent in zip(threads, below, strict=True)
+                )
+                todo.pop()
+            return least[configuration]
+
+    def _completion(self, matcher: GrammarMatcher) -> tuple[bytes | int, ...]:
+        """The first shortest completion: runs of bytes, and atomic tokens."""
+        if matcher.is_terminated():
+            return ()
+        left = self.least_bytes(matcher)
+        if left >= UNREACHABLE:
+            raise MatcherError("no text that the vocabulary can spell goes on from here")
+        ahead = matcher.fork()
+        steps: list[bytes | int] = []
+        visited = []
+        rest: tuple[bytes | int, ...] = ()
+        while left:
+            configuration = int(ahead._words[layout.M_CONFIGURATION])
+            known = self._pieces.get(configuration)
+            if known is not None and _completes(ahead, known):
+                rest = known
+                break
+            visited.append(configuration)
+            steps.append(self._step(ahead, left - 1))
+            left = self.least_bytes(ahead)
+        for configuration, step in zip(reversed(visited), reversed(steps), strict=True):
+            if isinstance(step, bytes) and rest and isinstance(rest[0], bytes):
+                rest = (step + rest[0], *rest[1:])
+            else:
+                rest = (step, *rest)
+            self._pieces[configuration] = rest
+        return rest
+
+    def _step(self, ahead: GrammarMatcher, left: int) -> bytes | int:
+        """Take the first byte, or atomic token, behind which ``left`` bytes complete the text."""
+        nearest = UNREACHABLE
+        for byte in ahead.next_bytes(_ORDER):
+            ahead.accept_bytes(bytes([byte]))
+            distance = self.least_bytes(ahead)
+            if distance == left:
+                return bytes([byte])
+            if distance < nearest:
+                nearest, best = distance, byte
+            ahead.rollback(1)
+        for token in ahead.compiled.tables.atomic_tokens():
+            if ahead.accept_token(token):
+                if self.least_bytes(ahead) == left:
+                    return token
+                ahead.rollback(1)
+        # Which undeclared key is being written is not known before it ends, see above.
+        ahead.accept_bytes(bytes([best]))
+        return bytes([best])
+
+
+def _completes(ahead: GrammarMatcher, pieces: tuple[bytes | int, ...]) -> bool:
+    """Whether ``pieces`` complete this text too: another undeclared key may be under way."""
+    end = ahead.fork()
+    steps = (
+        end.accept_bytes(piece) if isinstance(piece, bytes) else end.accept_token(piece)
+        for piece in pieces
+    )
+    return all(steps) and end.is_completed()
+
+
+class FewestTokens:
+    """Spells texts with as few tokens as there are.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._trie = vocabulary.trie
+        self._known: dict[bytes, tuple[int, ...] | None] = {b"": ()}
+
+    def __call__(self, data: bytes) -> tuple[int, ...] | None:
+        """The tokens, the longest first among equals; None if there are none."""
+        for start in range(len(data) - 1, -1, -1):
+            rest = data[start:]
+            if rest in self._known:
+                continue
+            best = None
+            for token, size in reversed(list(self._tokens(rest))):
+                behind = self._known[rest[size:]]
+                if behind is not None and (best is None or len(behind) + 1 < len(best)):
+                    best = (token, *behind)
+            self._known[rest] = best
+        return self._known[data]
+
+    def _tokens(self, data: bytes) -> list[tuple[int, int]]:
+        """A token and its length for every beginning of ``data`` that is one."""
+        trie = self._trie
+        node, end = int(trie.roots[data[0]]), int(trie.roots[data[0] + 1])
+        found = []
+        for size, byte in enumerate(data, 1):
+            while node < end and trie.byte[node] != byte:
+                node = int(trie.skip[node])
+            if node >= end:
+                break
+            if trie.first[node] < trie.first[node + 1]:
+                found.append((int(trie.order[trie.first[node]]), size))
+            node, end = node + 1, int(trie.skip[node])
+        return found

@@ -1,0 +1,417 @@
+"""Shortest completions against a search that reads every byte; steering by them."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from fastmask import toy
+from fastmask._jit import JIT_ENABLED
+from fastmask.compiler import GrammarCompiler
+from fastmask.errors import BudgetError, GrammarError, UnsupportedFeatureError
+from fastmask.grammar.core import Grammar
+from fastmask.kernels import layout
+from fastmask.lesson.figures import toy_matcher
+from fastmask.matcher import GrammarMatcher
+from fastmask.sampling import (
+    Steering,
+    count_outcomes,
+    count_spellings,
+    least_bytes,
+    sample,
+    shortest_completion,
+)
+from fastmask.shortest import FewestTokens, completions
+from fastmask.vocabulary import Vocabulary
+from judge import random_grammar
+from schema_cases import SchemaMaker
+
+BYTES = Vocabulary([*(bytes([b]) for b in range(256)), b"<a>", b"<b>", b""], [258], [256, 257])
+COMPILER = GrammarCompiler(BYTES)
+# What the schemas here are made of, so that trying everything takes no minutes.
+FEW = Vocabulary([bytes([b]) for b in b'{}[]":,.-0123457abcdefiklnrstuvxyz '] + [b""], [35])
+SCHEMA_COMPILER = GrammarCompiler(FEW)
+
+
+def judged(matcher, most):
+    """The least number of bytes by trying all of them, None above ``most``; atomic tokens too."""
+    level = [matcher.fork()]
+    seen = set()
+    for n in range(most + 1):
+        if any(state.is_completed() for state in level):
+            return n
+        following = []
+        for state in level:
+            ids = state.allowed_token_ids().tolist()
+            for token in ids:
+                ahead = state.fork()
+                ahead.accept_token(token)
+                configuration = int(ahead._words[layout.M_CONFIGURATION])
+                if configuration not in seen:
+                    seen.add(configuration)
+                    following.append(ahead)
+        level = following
+    return None
+
+
+def check(matcher, most=8, surplus=0):
+    """The distance is the judge's, and the completion is one of that length."""
+    least = least_bytes(matcher)
+    found = judged(matcher, min(most, least))
+    if found is None:
+        assert least > most
+    else:
+        assert found <= least <= found + surplus
+    completion = shortest_completion(matcher)
+    ahead = matcher.fork()
+    assert ahead.accept_tokens(completion.token_ids) == len(completion.token_ids)
+    assert ahead.is_completed()
+    assert least - surplus <= len(completion.token_ids) <= least
+
+
+def walk(matcher, chooser, steps, examine):
+    """Examine every place of a random text."""
+    examine(matcher)
+    for _ in range(steps):
+        ends = matcher.stop_token_ids
+        ids = [i for i in matcher.allowed_token_ids().tolist() if i not in ends]
+        if not ids:
+            break
+        matcher.accept_token(chooser.choice(ids))
+        examine(matcher)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_random_grammars(block):
+    for seed in range(block, 160 if JIT_ENABLED else 16, 8):
+        try:
+            compiled = COMPILER.compile(Grammar(random_grammar(seed)))
+        except GrammarError:
+            continue
+        walk(GrammarMatcher(compiled), random.Random(seed), 6, check)
+
+
+GRAMMARS = {
+    "a text": 'root ::= "abcabc"',
+    "nested": 'root ::= "a" | "(" root ")" | "[" root "," root "]"',
+    "left recursion": 'root ::= root "+" t | t\nt ::= "(" root ")" | [0-9]+',
+    "only through another": 'root ::= "a" x\nx ::= "b" y | "c" x\ny ::= "dd" | "e" x',
+    "ambiguous": 'root ::= x y | y x\nx ::= "a" | "aa" x\ny ::= "aab" | "b" y',
+    "counted": 'root ::= ("ab" | "c"){3,5} "d"',
+    "atomic tokens": 'root ::= <[256]> "a" (<[257]> | "bc")',
+    "characters": 'root ::= [\u6771\u4eac]{2} "!"',
+}
+
+
+@pytest.mark.parametrize("kind", GRAMMARS)
+def test_grammars(kind):
+    compiled = COMPILER.compile_gbnf(GRAMMARS[kind])
+    for seed in range(4):
+        walk(GrammarMatcher(compiled), random.Random(seed), 10, check)
+
+
+SCHEMAS = {
+    "any": True,
+    "constants": {"enum": ["ab", 12, None, [1], {"a": 1}]},
+    "scalars": {"type": ["integer", "boolean"], "minimum": 100},
+    "long string": {"type": "string", "minLength": 5, "maxLength": 9},
+    "pattern": {"type": "string", "pattern": "^a+bc$"},
+    "array": {"type": "array", "minItems": 2, "items": {"enum": [10, 200]}},
+    "tuple": {"type": "array", "prefixItems": [{"const": 1}, {"type": "array"}], "minItems": 3},
+    "contains": {"type": "array", "contains": {"const": 77}, "items": {"type": "integer"}},
+    "required": {"properties": {"a": {"enum": [1]}}, "required": ["a"], "type": "object"},
+    "in order": {"type": "object", "required": ["b"], "properties": {"a": True, "b": {"const": 5}}},
+    "recursive": {
+        "type": "object",
+        "properties": {"next": {"$ref": "#"}, "v": {"type": "integer"}},
+        "required": ["v"],
+        "additionalProperties": False,
+    },
+    "at least two keys": {
+        "type": "object",
+        "properties": {"aa": {"const": 1}, "b": {"const": 222}, "c": {"const": 3}},
+        "additionalProperties": False,
+        "minProperties": 2,
+    },
+    "keys of a pattern": {
+        "type": "object",
+        "patternProperties": {"^xy": {"const": 1}},
+        "additionalProperties": False,
+        "minProperties": 1,
+    },
+    "some member": {"type": "object", "not": {"additionalProperties": {"type": "number"}}},
+    "either": {
+        "anyOf": [
+            {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "x"}}},
+            {"type": "object", "required": ["k"], "properties": {"k": {"const": "yyyyy"}}},
+        ]
+    },
+    "if": {
+        "type": "object",
+        "properties": {"a": {"type": "boolean"}, "b": {"const": 1}},
+        "additionalProperties": False,
+        "if": {"properties": {"a": {"const": True}}, "required": ["a"]},
+        "then": {"required": ["b"]},
+    },
+}
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_schemas(kind, order):
+    compiled = SCHEMA_COMPILER.compile_json_schema(
+        SCHEMAS[kind], property_order=order, whitespace="none"
+    )
+    for seed in range(3):
+        walk(GrammarMatcher(compiled), random.Random(seed), 12, lambda m: check(m, 6))
+
+
+def test_keys_in_order_leave_no_dead_end():
+    """With the last key first, two would never be reached."""
+    compiled = COMPILER.compile_json_schema(SCHEMAS["at least two keys"], property_order="schema")
+    matcher = GrammarMatcher(compiled)
+    assert not matcher.accept_bytes('{"c"')
+    assert matcher.accept_bytes('{"b":222,')
+    assert not matcher.accept_bytes('"aa"')
+    assert matcher.accept_bytes('"c":3}')
+
+
+@pytest.mark.large
+def test_layouts():
+    for options in ({"indent": 2}, {"separators": (" , ", " : ")}, {"whitespace": "formatted"}):
+        compiled = COMPILER.compile_json_schema(toy.PAYMENT_SCHEMA, **options)
+        matcher = GrammarMatcher(compiled)
+        completion = shortest_completion(matcher)
+        assert json.loads(completion.text)["amount"] > 0
+        walk(matcher, random.Random(0), 4, lambda m: check(m, 0))
+
+
+@pytest.mark.large
+def test_random_schemas():
+    """What a completion makes is judged by a validator; its length by the search, if short."""
+    jsonschema_rs = pytest.importorskip("jsonschema_rs", reason="jsonschema-rs is not installed")
+    tried = 0
+    for seed in range(60):
+        schema = SchemaMaker(random.Random(seed)).document(2)
+        try:
+            compiled = SCHEMA_COMPILER.compile_json_schema(schema, whitespace="none")
+            matcher = GrammarMatcher(compiled)
+            judge = jsonschema_rs.validator_for(schema)
+            for n in (0, 3, 6):
+                matcher.reset()
+                walk(matcher, random.Random(seed), n, lambda _: None)
+                text = matcher._text() + shortest_completion(matcher).text
+                assert judge.is_valid(json.loads(text)), (seed, text)
+                # While an undeclared key is under way that may be the one to come.
+                check(matcher, 5, surplus=2)
+        except (GrammarError, UnsupportedFeatureError, BudgetError, ValueError):
+            continue
+        tried += 1
+    assert tried > 30
+
+
+# Tokens
+
+
+def test_fewest_tokens():
+    tokens = [b"a", b"b", b"ab", b"abc", b"bc", b"cd", b"d", b""]
+    fewest = FewestTokens(Vocabulary(tokens, [7]))
+    spelled = {text: fewest(text) for text in (b"", b"ab", b"abcd", b"abcbc", b"c", b"ac")}
+    assert spelled == {
+        b"": (),
+        b"ab": (2,),
+        b"abcd": (3, 6),
+        b"abcbc": (3, 4),
+        b"c": None,
+        b"ac": None,
+    }
+
+
+def test_fewest_tokens_of_a_real_vocabulary():
+    vocabulary = Vocabulary.gpt2()
+    fewest = FewestTokens(vocabulary)
+    for text in (b'{"name":"","age":0}', b"the shortest way there", "\u6771\u4eac".encode()):
+        token_ids = fewest(text)
+        assert b"".join(vocabulary.tokens[i] for i in token_ids) == text
+        if len(text) < 20:
+            from fastmask.sampling import spellings
+
+            assert count_spellings(text, vocabulary) > 0
+            assert len(token_ids) == min(map(len, spellings(text, vocabulary)))
+
+
+def test_tokens_in_time_are_those_that_leave_time():
+    """Every allowed token tried on its own, for every budget."""
+    matcher = toy_matcher("person")
+    known = completions(matcher)
+    rng = random.Random(0)
+    for _ in range(25):
+        allowed = matcher.allowed_token_ids().tolist()
+        for budget in (0, 1, 4, 8, 12, 16):
+            expected = []
+            for token in allowed:
+                ahead = matcher.fork()
+                ahead.accept_token(token)
+                ended = ahead.is_terminated()
+                needed = 0 if ended else len(shortest_completion(ahead).token_ids) + 1
+                if needed <= budget - 1:
+                    expected.append(token)
+            assert known.tokens_in_time(matcher, budget).tolist() == expected
+        matcher.accept_token(rng.choice(allowed))
+        if matcher.is_terminated():
+            matcher.reset()
+
+
+# Steering
+
+
+def person_answers(steer, n=200):
+    rng = np.random.default_rng(0)
+    model = toy.ToyModel(toy.PERSON_REFERENCE).on_tokens(rng)
+    return [
+        sample(model, toy.VOCABULARY, toy_matcher("person"), rng=rng, max_tokens=40, steer=steer)
+        for _ in range(n)
+    ]
+
+
+def is_person(text):
+    value = json.loads(text)
+    return (
+        {"name", "age"} <= set(value) <= {"name", "age", "pets"}
+        and isinstance(value["name"], str)
+        and isinstance(value["age"], int)
+        and set(value.get("pets", [])) <= {"cat", "dog"}
+    )
+
+
+@pytest.mark.large
+def test_the_person_task_always_finishes():
+    """The lesson's 200 answers: 195 finish within 40 tokens, all 200 when steered."""
+    plain = count_outcomes(person_answers(False), is_person)
+    steered = count_outcomes(person_answers(True), is_person)
+    assert (plain.valid, plain.cut_off) == (195, 5)
+    assert (steered.valid, steered.cut_off) == (200, 0)
+
+
+def test_with_time_enough_steering_changes_nothing():
+    plain, steered = person_answers(False, 20), person_answers(True, 20)
+    assert all(answer.finished for answer in plain)
+    assert plain == steered
+
+
+NESTED = {
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "size": {"type": "number"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
+            "required": ["name", "children"],
+            "additionalProperties": False,
+        }
+    },
+    "$ref": "#/$defs/node",
+}
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("budget", [8, 9, 12, 20, 50])
+def test_nested_json_always_finishes(budget):
+    """A model that draws tokens at random, so that most answers would never end."""
+    jsonschema_rs = pytest.importorskip("jsonschema_rs", reason="jsonschema-rs is not installed")
+    judge = jsonschema_rs.validator_for(NESTED)
+    vocabulary = Vocabulary.gpt2()
+    compiled = GrammarCompiler(vocabulary).compile_json_schema(NESTED, whitespace="none")
+    rng = np.random.default_rng(budget)
+    lengths = []
+    for _ in range(10):
+        answer = sample(
+            lambda _: rng.normal(0, 2, vocabulary.size),
+            vocabulary,
+            GrammarMatcher(compiled),
+            rng=rng,
+            max_tokens=budget,
+            steer=True,
+        )
+        assert answer.finished
+        assert judge.is_valid(json.loads(answer.text))
+        lengths.append(len(answer.token_ids))
+    assert max(lengths) <= budget
+
+
+@pytest.mark.large
+def test_any_json_always_finishes():
+    vocabulary = Vocabulary.gpt2()
+    compiled = GrammarCompiler(vocabulary).compile_json()
+    brackets = [*vocabulary.ids_of(b"["), *vocabulary.ids_of(b'{"')]
+    rng = np.random.default_rng(0)
+
+    def model(_):
+        """It keeps opening brackets."""
+        logits = rng.normal(0, 1, vocabulary.size)
+        logits[brackets] += 14
+        return logits
+
+    for budget in (2, 3, 5, 10, 40):
+        matcher = GrammarMatcher(compiled)
+        answer = sample(model, vocabulary, matcher, rng=rng, max_tokens=budget, steer=True)
+        assert answer.finished
+        json.loads(answer.text)
+
+
+def test_a_model_that_gives_no_way_out_a_chance():
+    """It never closes the quote: the shortest completion is written for it."""
+    compiled = COMPILER.compile_regex('"[a-z]*"')
+
+    def model(token_ids):
+        logits = np.full(259, -np.inf)
+        logits[ord("a") if token_ids else ord('"')] = 0
+        logits[258] = 0
+        return logits
+
+    matcher = GrammarMatcher(compiled)
+    rng = np.random.default_rng(0)
+    answer = sample(model, BYTES, matcher, rng=rng, max_tokens=8, steer=True)
+    assert answer.text == b'"aaaaa"'
+    assert answer.finished
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_undeclared_keys(greedy):
+    """An object that needs undeclared keys: which are used up is known only once they end."""
+    compiled = COMPILER.compile_json_schema(
+        {"type": "object", "minProperties": 3}, whitespace="none"
+    )
+    rng = np.random.default_rng(0)
+    for budget in range(19, 30):
+        answer = sample(
+            lambda _: rng.normal(0, 1, 259),
+            BYTES,
+            GrammarMatcher(compiled),
+            rng=rng,
+            max_tokens=budget,
+            steer=True,
+            greedy=greedy,
+        )
+        assert answer.finished
+        assert len(json.loads(answer.text)) >= 3
+
+
+def test_a_budget_below_the_shortest_answer():
+    matcher = GrammarMatcher(COMPILER.compile_regex("abc"))
+    with pytest.raises(BudgetError, match=r"3 tokens: the shortest valid answer needs more"):
+        Steering(matcher, 3)
+    Steering(matcher, 4)
+    ending = GrammarMatcher(COMPILER.compile_regex("abc"), terminate_without_stop_token=True)
+    Steering(ending, 3)
+
+
+def test_steering_needs_a_matcher():
+    with pytest.raises(ValueError, match="without a matcher"):
+        sample(lambda _: np.zeros(259), BYTES, rng=np.random.default_rng(0), steer=True)
