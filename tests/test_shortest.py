@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -212,6 +214,15 @@ def test_random_schemas():
             continue
         tried += 1
     assert tried > 30
+
+
+def test_what_is_known_goes_with_its_grammar():
+    compiled = GrammarCompiler(BYTES).compile_regex("[a-z]+!")
+    assert least_bytes(GrammarMatcher(compiled)) == 2
+    gone = weakref.ref(completions(GrammarMatcher(compiled)))
+    del compiled
+    gc.collect()
+    assert gone() is None
 
 
 # Tokens

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ._arrays import I64
 from ._locks import new_lock
+from .compiler import CompiledGrammar
 from .distances import UNREACHABLE, Distances
 from .errors import MatcherError
 from .kernels import layout
@@ -37,7 +38,7 @@ _ORDER = (
     *range(0x20),
     *range(0x7F, 256),
 )
-_KNOWN: weakref.WeakKeyDictionary[Tables, Completions] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[CompiledGrammar, Completions] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,9 @@ def shortest_completion(matcher: GrammarMatcher) -> Completion:
 
 def completions(matcher: GrammarMatcher) -> Completions:
     """What is known of the completions of a matcher's grammar."""
-    tables = matcher.compiled.tables
-    found = _KNOWN.get(tables)
+    found = _KNOWN.get(matcher.compiled)
     if found is None:
-        found = _KNOWN.setdefault(tables, Completions(tables))
+        found = _KNOWN.setdefault(matcher.compiled, Completions(matcher.compiled.tables))
     return found
 
 
