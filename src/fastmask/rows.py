@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -228,8 +228,8 @@ class Arena:
         self.rows = Rows(tables, room, room, self.row_limit)
         self.root = self._intern_start()
 
-    def __del__(self) -> None:
-        if hasattr(self, "rows"):
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "rows") and not is_finalizing():
             self.rows.release()
 
     def _make_cells(self) -> None:
