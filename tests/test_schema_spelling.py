@@ -601,8 +601,8 @@ def test_free_strings_take_every_spelling():
         ([(lit.MAX_LENGTH, 32)], False),
         ([(lit.MAX_LENGTH, 33)], True),
         ([(lit.MIN_LENGTH, 100)], True),
-        ([(lit.MIN_LENGTH, 100), pattern("a")], False),
-        ([(lit.MAX_LENGTH, 100), (lit.EXCEPT_CONSTANTS, frozenset(("a",)))], False),
+        ([(lit.MIN_LENGTH, 100), pattern("a")], True),
+        ([(lit.MAX_LENGTH, 100), (lit.EXCEPT_CONSTANTS, frozenset(("a",)))], True),
         ([(lit.AMONG_CONSTANTS, frozenset(("a" * 50,)))], False),
     ],
 )

@@ -7,6 +7,9 @@ shortest path over pairs of a state and a register (Dijkstra 1959) whose edges a
 a call waits in its caller's queue under a lower bound, and the callee's search goes on only as far
 as that bound is asked for. What is found is kept, for every place along the path.
 
+Items that must differ are an exception: what came is left out, but not what the path itself would
+write, so there the distance is a lower bound.
+
 Which keys an object still needs does not depend on their order, so a search asks the object for
 those worth trying (``ObjectRule.ways``) instead of spelling every key in every order.
 """
@@ -195,8 +198,11 @@ class Distances:
                 elif kind == layout.ENOUGH:
                     if register >= a:
                         todo.append((then, register, at, where))
+                elif kind == layout.AT_MOST:
+                    if register <= a:
+                        todo.append((then, register, at, where))
                 elif kind == layout.STEP:
-                    after, action = self._move(register, a)
+                    after, action = self._move(register, a, b == layout.ITEM_TEXT)
                     todo.append((action, after, at, where))
                 elif kind == layout.JUMP:
                     jumps[a, register] = _joined(jumps.get((a, register), _NOWHERE), where)
@@ -233,12 +239,13 @@ class Distances:
             return _Place(state, register)
         return _Place(state, register, where.tobytes())
 
-    def _move(self, register: int, symbol: int) -> tuple[int, int]:
+    def _move(self, register: int, symbol: int, reads_item: bool) -> tuple[int, int]:
         move = self._moves.get((register, symbol))
         if move is None:
-            frame = self._tables.frames[register]
-            assert frame is not None
-            move = self._moves[register, symbol] = frame.move(symbol)
+            frame: Any = self._tables.frames[register]
+            # Which item it was is not known: say one that no later item would have been.
+            move = frame.spare_move() if reads_item else frame.move(symbol)
+            self._moves[register, symbol] = move
         return move
 
 

@@ -24,10 +24,12 @@ from .kernels import layout
 from .kernels.accept import accept_token
 from .kernels.rows import fill_bitmask, locate_leaf
 from .rows import Rows, vacant_row_error
+from .texts import last_value
 
 __all__ = ["GrammarMatcher"]
 
 _FIRST_HISTORY = 256
+_COMMA = 0x2C
 
 
 _UNSEEN = object()
@@ -196,9 +198,11 @@ class GrammarMatcher:
             return self._stop_row(), 0
         generation, leaf = self._leaf()
         flags = generation.flags(leaf)
-        if flags & layout.VACANT and self._own_stops is None:
+        if flags & layout.VACANT and not flags & layout.TEXTUAL and self._own_stops is None:
             raise vacant_row_error(self._place())
         row = generation.view(leaf)
+        if flags & layout.TEXTUAL:
+            row, flags = self._textual_row(generation, leaf)
         if self._own_stops is not None:
             generation.views.pop(leaf, None)
             row = row.copy()
@@ -209,6 +213,30 @@ class GrammarMatcher:
         if flags & layout.VACANT:
             raise vacant_row_error(self._place())
         return row, flags
+
+    def _textual_row(self, generation: Rows, leaf: int) -> tuple[I32, int]:
+        """A row to which the text of an array's items adds tokens, and its flags."""
+        with self._arena.lock:
+            doubtful = self._arena.doubtful_tokens(self._words, generation, leaf)
+        row = generation.view(leaf).copy()
+        _set_bits(row, self._texts_allow(doubtful), True)
+        row.flags.writeable = False
+        return row, generation.flags(leaf) & layout.COMPLETE | (0 if row.any() else layout.VACANT)
+
+    def _texts_allow(self, doubtful: Iterable[tuple[int, int]]) -> list[int]:
+        """Those of some tokens that are accepted; with each how long the text is not needed."""
+        allowed = []
+        behind: dict[bytes, int] = {}
+        tables = self.compiled.tables
+        for token, n in doubtful:
+            start, end = tables.token_span(token)
+            data = tables.token_bytes[start:end]
+            head = data[: n + 1].tobytes()
+            if head not in behind:
+                behind[head] = self._read(data[: n + 1])
+            if behind[head] and self._read(data[n + 1 :], behind[head], head):
+                allowed.append(token)
+        return allowed
 
     def _ends_allowed(self, complete: bool) -> list[int]:
         """Stop and end ids that are allowed: where the text may end, or as atomic tokens."""
@@ -261,6 +289,11 @@ class GrammarMatcher:
         row = np.zeros(words_for(self.compiled.vocabulary.size), np.uint32)
         with self._arena.lock:
             self._arena.naive_row(self._words, row)
+        if self.compiled.tables.reads_items:
+            bits = np.unpackbits(row.view(np.uint8), bitorder="little")
+            tokens = enumerate(self.compiled.vocabulary.tokens)
+            left = [(i, 0) for i, token in tokens if b"," in token and not bits[i]]
+            _set_bits(row.view(np.int32), self._texts_allow(left), True)
         return row.view(np.int32)
 
     def allowed_token_ids(self) -> I32:
@@ -327,10 +360,13 @@ class GrammarMatcher:
             return True
         return self._go_to(configuration, token_id)
 
-    def _read(self, data: U8) -> int:
-        """The configuration behind ``data``, 0 if it is refused."""
+    def _read(self, data: U8, configuration: int = 0, ahead: bytes | bytearray = b"") -> int:
+        """The configuration behind ``data``, 0 if it is refused.
+
+        Read from the present one, or from ``configuration``, which is where ``ahead`` leads.
+        """
         arena, words = self._arena, self._words
-        configuration = int(words[layout.M_CONFIGURATION])
+        configuration = configuration or int(words[layout.M_CONFIGURATION])
         position = 0
         with arena.lock, arena.exact_texts():
             while position < data.size:
@@ -338,11 +374,11 @@ class GrammarMatcher:
                 if status == layout.NEED_TEXT:
                     # The text just read, a key say, decides the next byte: read up to it, name it.
                     if result:
-                        ahead = data[position : position + result]
-                        configuration = arena.advance(words, configuration, ahead)[1]
+                        before = data[position : position + result]
+                        configuration = arena.advance(words, configuration, before)[1]
                         position += result
-                    text = self._text() + data[:position].tobytes()
-                    symbol = self.compiled.tables.text_symbol(last_string(text))
+                    text = last_value(self._tails(bytes(ahead) + data[:position].tobytes()))
+                    symbol = self.compiled.tables.text_symbol(text)
                     byte = data[position : position + 1]
                     lives, configuration = arena.advance_past(words, configuration, byte, symbol)
                     position += 1
@@ -352,19 +388,28 @@ class GrammarMatcher:
                     return result if status == layout.ACCEPTED else 0
         return configuration
 
-    def _text(self) -> bytes:
-        """All bytes read so far."""
-        parts: list[bytes] = []
-        segments = [(self._history, self._texts, int(self._words[layout.M_LENGTH]))]
-        segment = self._frozen
-        while segment is not None:
-            segments.append((segment.steps, segment.texts, segment.length))
-            segment = segment.before
-        tokens = self.compiled.vocabulary.tokens
-        for steps, texts, length in reversed(segments):
-            for token in steps[1 : 2 * length : 2].tolist():
-                parts.append(tokens[token] if token >= 0 else texts[-1 - token])
-        return b"".join(parts)
+    def _tails(self, ahead: bytes) -> Callable[[int], bytes]:
+        """What gives the last so many bytes read so far, with ``ahead`` behind them."""
+
+        def tail(size: int) -> bytes:
+            parts = [ahead]
+            missing = size - len(ahead)
+            tokens = self.compiled.vocabulary.tokens
+            steps, texts, length = self._history, self._texts, int(self._words[layout.M_LENGTH])
+            segment = self._frozen
+            while missing > 0:
+                while length > 0 and missing > 0:
+                    length -= 1
+                    token = int(steps[2 * length + 1])
+                    parts.append(tokens[token] if token >= 0 else texts[-1 - token])
+                    missing -= len(parts[-1])
+                if segment is None:
+                    break
+                steps, texts, length = segment.steps, segment.texts, segment.length
+                segment = segment.before
+            return b"".join(reversed(parts))[-size:]
+
+        return tail
 
     def _go_to(self, configuration: int, token: int) -> bool:
         """Take the step to a configuration, unless it is 0."""
@@ -492,10 +537,19 @@ class GrammarMatcher:
         """The bytes that may come next, in a given order of all bytes."""
         if self._words[layout.M_TERMINATED]:
             return []
-        configuration = int(self._words[layout.M_CONFIGURATION])
-        with self._arena.lock:
-            allowed = self._arena.allowed_bytes(self._words, configuration).tolist()
+        allowed = self._allowed_bytes(int(self._words[layout.M_CONFIGURATION])).tolist()
         return [byte for byte in order if allowed[byte]]
+
+    def _allowed_bytes(
+        self, configuration: int, ahead: bytes | bytearray = b""
+    ) -> npt.NDArray[np.bool_]:
+        """Which bytes may come next, bool[256], in a configuration that ``ahead`` leads to."""
+        with self._arena.lock:
+            allowed = self._arena.allowed_bytes(self._words, configuration)
+        if self.compiled.tables.reads_items and not allowed[_COMMA]:
+            comma = np.array([_COMMA], np.uint8)
+            allowed[_COMMA] = self._read(comma, configuration, ahead) != 0
+        return allowed
 
     def find_jump_forward_bytes(self) -> bytes:
         """The bytes that must come next, whatever the model wants; empty if there is a choice."""
@@ -503,15 +557,16 @@ class GrammarMatcher:
             return b""
         forced = bytearray()
         configuration = int(self._words[layout.M_CONFIGURATION])
-        with self._arena.lock:
-            while not self._ends(configuration):
-                allowed = np.flatnonzero(self._arena.allowed_bytes(self._words, configuration))
-                if allowed.size != 1:
-                    break
-                data = allowed.astype(np.uint8)
-                forced.append(int(data[0]))
-                configuration = self._arena.advance(self._words, configuration, data)[1]
-        return bytes(forced)
+        while True:
+            with self._arena.lock:
+                if self._ends(configuration):
+                    return bytes(forced)
+            allowed = self._allowed_bytes(configuration, forced)
+            data = np.flatnonzero(allowed).astype(np.uint8)
+            if data.size != 1:
+                return bytes(forced)
+            configuration = self._read(data, configuration, forced)
+            forced += data.tobytes()
 
     def find_jump_forward_tokens(
         self, tokenize: Callable[[str], Iterable[int]] | None = None
@@ -611,15 +666,3 @@ def _set_bits(row: I32, token_ids: Iterable[int], value: bool) -> None:
             words[token_id >> 5] |= bit
         else:
             words[token_id >> 5] &= ~bit
-
-
-def last_string(text: bytes) -> bytes:
-    """The JSON string, quotes included, that ``text`` ends with."""
-    end = len(text) - 1
-    start = text.rfind(b'"', 0, end)
-    while start > 0:
-        slashes = start - len(text[:start].rstrip(b"\\"))
-        if slashes % 2 == 0:
-            break
-        start = text.rfind(b'"', 0, start)
-    return text[start:]

@@ -21,7 +21,7 @@ from ._locks import new_lock
 from ._pool import ROWS
 from .errors import BudgetError, MatcherError
 from .kernels import layout
-from .kernels.accept import advance, next_bytes
+from .kernels.accept import advance, next_bytes, read_tokens
 from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.lengths import adopt_root, bounded_node, count_characters
 from .kernels.naive import naive_row
@@ -64,6 +64,7 @@ class Rows:
         "adopted",
         "blocks",
         "counting",
+        "doubtful",
         "limit",
         "record",
         "row_bytes",
@@ -80,6 +81,7 @@ class Rows:
         self.views: dict[int, I32] = {}  # rows handed out, by leaf
         self.adopted: list[I32] = []  # rows of other grammars, numbered -1, -2, ...
         self.counting: dict[int, int] = {}  # the state of each node that asks what is left
+        self.doubtful: dict[int, list[tuple[int, int]]] = {}  # tokens that texts decide, by leaf
         self.record = AddressRecord(layout.R_SIZE)
         self.words = self.record.words
         self.record.bind(layout.R_ROW_OF, np.zeros(n_cells, np.int32))
@@ -102,6 +104,7 @@ class Rows:
         copy_edges(self.record.bound(layout.R_EDGES), rows.record.bound(layout.R_EDGES))
         rows.blocks = self.blocks
         rows.adopted, rows.counting = self.adopted, self.counting
+        rows.doubtful = self.doubtful
         return rows
 
     @property
@@ -136,12 +139,10 @@ class Rows:
         if leaf in self.views:
             return self.views[leaf]
         number = int(self.record.bound(layout.R_NODES)[layout.NODE * leaf + layout.NODE_ROW])
-        if number < 0:
-            self.views[leaf] = self.adopted[-1 - number]
-            return self.views[leaf]
-        row = self.row_of_node(leaf)
+        row = self.row_of_node(leaf) if number >= 0 else self.adopted[-1 - number]
         row.flags.writeable = False
-        self.views[leaf] = row
+        if not self.flags(leaf) & layout.TEXTUAL:
+            self.views[leaf] = row
         return row
 
     def node_events(self, node: int) -> tuple[int, int]:
@@ -321,6 +322,33 @@ class Arena:
                 return joined
             self._make_room()
         return other
+
+    def doubtful_tokens(self, matcher: I64, rows: Rows, leaf: int) -> list[tuple[int, int]]:
+        """Tokens that the text decides at a leaf, and how many bytes they have before that.
+
+        Takes no lock.
+        """
+        known = rows.doubtful.get(leaf)
+        if known is None:
+            bits = np.unpackbits(rows.view(leaf).view(np.uint8), bitorder="little")
+            tokens = self._shared.comma_tokens
+            tokens = tokens[bits[tokens] == 0]
+            read = np.full(tokens.size, -1, np.int32)
+            configuration = int(matcher[layout.M_CONFIGURATION])
+            first = 0
+            with self.exact_texts():
+                while True:
+                    status = read_tokens(
+                        matcher, self.rows.words, configuration, tokens, first, read
+                    )
+                    if status >= 0:
+                        break
+                    first = int(self.record.words[layout.A_RESULT])
+                    self._resolve(status)
+            places = np.flatnonzero(read >= 0)
+            known = list(zip(tokens[places].tolist(), read[places].tolist(), strict=True))
+            rows.doubtful[leaf] = known
+        return known
 
     def allowed_bytes(self, matcher: I64, configuration: int) -> npt.NDArray[np.bool_]:
         """Which bytes may come next, bool[256]. Takes no lock."""
@@ -536,17 +564,28 @@ class Arena:
         if root < 0:
             self._grow(-1, body)
             return _AGAIN
-        left, least = outcome & 0xFFFF, outcome >> 16
-        if left >= tables.longest and least == 0:
+        # The low half is signed, and short of the spare characters.
+        left = ((outcome & 0xFFFF) ^ 0x8000) - 0x8000 + tables.counted[state][2]
+        least = outcome >> 16
+        if outcome & 0xFFFF == tables.longest and least == 0:
             return root
         name = tables.shared[body]
         if name not in self._shared.counts:
-            between, end = tables.bodies[body]
+            start, between, missing, end = tables.bodies[body]
             counts = CharacterCounts(
                 np.zeros(tables.vocabulary.size, np.int16),
                 np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
             )
-            count_characters(tables.record.words, self.record.words, body, between, end, *counts)
+            count_characters(
+                tables.record.words,
+                self.record.words,
+                body,
+                start,
+                between,
+                missing,
+                end,
+                *counts,
+            )
             self._shared.counts[name] = counts
         node = bounded_node(
             tables.record.words,

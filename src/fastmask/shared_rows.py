@@ -36,7 +36,16 @@ class CharacterCounts(NamedTuple):
 class SharedRows:
     """Rows by the name of an automaton and one of its states."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        #: Tokens with a comma, behind which another item may begin.
+        self.comma_tokens: I32 = np.array(
+            [
+                i
+                for i, token in enumerate(vocabulary.tokens)
+                if b"," in token and vocabulary.is_text[i]
+            ],
+            np.int32,
+        )
         self._roots: OrderedDict[Name, tuple[I32, I32]] = OrderedDict()
         self._bytes = 0
         self.counts: dict[Name, CharacterCounts] = {}
@@ -68,4 +77,4 @@ class SharedRows:
 @functools.lru_cache(maxsize=8)
 def shared_rows(vocabulary: Vocabulary) -> SharedRows:
     """The shared rows of a vocabulary."""
-    return SharedRows()
+    return SharedRows(vocabulary)

@@ -34,7 +34,7 @@ from .networks import Networks, strongly_connected
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Frame", "KeyBody", "Tables"]
+__all__ = ["STEP_BUDGET", "Body", "Frame", "KeyBody", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
@@ -75,6 +75,27 @@ class KeyBody(NamedTuple):
 
 
 _NO_BODY = KeyBody(0, 0, np.zeros(0, np.int32), 0)
+
+
+class Body(NamedTuple):
+    """The states of a string, as counting its characters needs them.
+
+    Attributes
+    ----------
+    start : int
+        The first of the states.
+    between : uint8[n]
+        By state: whether a character may begin there.
+    missing : int16[n]
+        By state: how many characters at least have to come, the one begun left out.
+    end : int
+        The state behind the closing quote.
+    """
+
+    start: int
+    between: U8
+    missing: npt.NDArray[np.int16]
+    end: int
 
 
 class _VocabularyArrays(NamedTuple):
@@ -173,12 +194,15 @@ class Tables:
         self._n_symbols = 0
         self._text_symbols: dict[bytes, int] = {}
         self.texts: dict[int, bytes] = {}
+        #: Whether items of arrays are read off the text, so that not every mask is known without.
+        self.reads_items = False
         #: States of automata that other grammars have too: the automaton's name and its state.
         self.shared: dict[int, tuple[str, int]] = {}
-        #: Strings: the states between two characters and behind the closing quote, by state.
-        self.bodies: dict[int, tuple[int, int]] = {}
-        #: States that count: the state without a count, and the program that counts.
-        self.counted: dict[int, tuple[int, int]] = {}
+        #: Strings by state: what counting their characters takes.
+        self.bodies: dict[int, Body] = {}
+        #: States that count: the state without a count, a program that has the bounds, and how many
+        #: characters more than that may be left.
+        self.counted: dict[int, tuple[int, int, int]] = {}
         self._n_moves = 0
         sets = _leaves(grammar, Tokens)
         if sets:
@@ -445,10 +469,27 @@ class Tables:
         self.n_states = int(free) >> self.shift
         return first << self.shift, places[: self.n_states - first]
 
-    def count(self, state: int, plain: int, program: int) -> None:
-        """Say that ``state`` is ``plain`` beside a count, which ``program`` has the bounds of."""
-        self.counted[state] = (plain, program)
-        self.roots[state >> self.shift] = layout.MADE
+    def count(
+        self,
+        counting: int,
+        plain: int,
+        between: npt.NDArray[np.bool_],
+        missing: npt.NDArray[np.int64],
+        end: int,
+        program: int,
+    ) -> None:
+        """Say that states in a row, from ``counting`` on, are those from ``plain`` beside a count.
+
+        They are a string's: see `Body`. ``program`` has the bounds, short of the most that can be
+        missing.
+        """
+        body = Body(plain, between.astype(np.uint8), missing.astype(np.int16), end)
+        spare = int(missing.max())
+        for number in range(len(between)):
+            state = counting + (number << self.shift)
+            self.bodies[plain + (number << self.shift)] = body
+            self.counted[state] = (plain + (number << self.shift), program, spare)
+            self.roots[state >> self.shift] = layout.MADE
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""

@@ -21,6 +21,7 @@ from .layout import (
     A_TOP,
     A_WORK,
     ACCEPTED,
+    AT_MOST,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
@@ -42,6 +43,7 @@ from .layout import (
     NEED_EXPANSION,
     NEED_LOCK,
     NEED_SPACE,
+    NEED_TEXT,
     NIL,
     PROGRAM,
     PUSH,
@@ -136,6 +138,11 @@ def accept_one(matcher, token):
                     continue
                 elif kind == ENOUGH:
                     if register < programs[at + 1]:
+                        return REFUSED
+                    action = np.int64(programs[at + 3])
+                    continue
+                elif kind == AT_MOST:
+                    if register > programs[at + 1]:
                         return REFUSED
                     action = np.int64(programs[at + 3])
                     continue
@@ -291,4 +298,60 @@ def next_bytes(matcher, rows, configuration, allowed):
             for i in range(256):
                 if classes[i] == column:
                     allowed[i] = 1
+    return np.int64(0)
+
+
+@kernel("int64(int64[::1], int64[::1], int64, int32[::1], int64, int32[::1])")
+def read_tokens(matcher, rows, configuration, token_ids, first, read):
+    """Read each of token_ids[first:] from ``configuration`` as far as no text decides.
+
+    read[i] becomes the number of bytes before the step that depends on the text, or -1 for a token
+    that comes to none. Needs the arena's lock. On a negative status A_RESULT is where to go on.
+    """
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    arena = record_at(matcher[M_ARENA], A_SIZE)
+    cells = view_i32(arena, A_CELLS)
+    threads = view_i32(arena, A_THREADS)
+    work = view_i32(arena, A_WORK)
+    pending = view_i32(arena, A_PENDING)
+    prefix = view_i32(arena, A_PREFIX)
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
+    data = view_u8(tables, T_TOKEN_BYTES)
+    offsets = view_i32(tables, T_TOKEN_OFFSETS)
+    arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
+    third = threads.size // THREAD // 3
+    n_start = load_threads(cells, threads, arena, configuration, third)
+    for item in range(first, token_ids.size):
+        token = np.int64(token_ids[item])
+        arena[A_RESULT] = item
+        arena[A_STEPS] = 0
+        arena[A_TOP] = arena[A_CAPACITY]
+        read[item] = -1
+        source = np.int64(0)
+        count = np.int64(n_start)
+        for i in range(offsets[token], offsets[token + 1]):
+            target = third if source != third else 2 * third
+            count = np.int64(
+                general_step(
+                    actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                    arena, rows, tables[T_STEP_BUDGET], source, count, KEEP,
+                    np.int64(classes[data[i]]), 0, target,
+                )
+            )  # fmt: skip
+            if count == NEED_TEXT:
+                read[item] = i - offsets[token]
+                break
+            if count < 0 or arena[A_N_MISSING] != 0:
+                return count if count < 0 else np.int64(NEED_EXPANSION)
+            if count > third or arena[A_NEEDED] != 0:
+                arena[A_NEEDED] = A_THREADS
+                return np.int64(NEED_SPACE)
+            if count == 0:
+                break
+            source = target
     return np.int64(0)

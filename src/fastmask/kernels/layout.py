@@ -29,11 +29,15 @@ PROGRAM = -4  # program p has the action code PROGRAM - p
 # Programs are (kind, a, b, then) in PROG.
 PUSH = 1  # a: first state of the callee, b: state to return to or 0 for a tail call, then: its rank
 CHOICE = 2  # a: offset into ALTS, b: count; every one of those actions at once
-STEP = 3  # a: symbol, b: 1 if the text just read decides; the register's move on it, by MOVES
+# a: symbol, b: KEY_TEXT or ITEM_TEXT if the text just read decides; the register's move, by MOVES
+STEP = 3
 SET = 4  # a: register, then: action
 JUMP = 5  # a: state to go on from with the same byte
 COUNT = 6  # a: most, b: least, then: action; one more of what the register counts, dead past most
 ENOUGH = 7  # a: least, then: action; dead while the register is below
+AT_MOST = 8  # a: most, then: action; dead once the register is above
+KEY_TEXT = 1
+ITEM_TEXT = 2  # what a mask cannot tell without the text is left out, and the row is TEXTUAL
 KEEP = 1 << 40  # no action to resume with
 
 # Cells below FIRST_CELL are fixed. Readers take no lock, so one address has to tell all: the cell
@@ -100,6 +104,7 @@ MODELLED = 2
 COMPLETE = 1  # the text may end here
 FULL = 2  # every token below the vocabulary size is allowed
 VACANT = 4  # no bit at all
+TEXTUAL = 8  # more tokens may be allowed: the text itself decides
 
 # Statuses. Kernels that decide return REFUSED or ACCEPTED.
 REFUSED = 0
@@ -163,6 +168,7 @@ A_NEEDED = 16  # slot of the buffer that was too small (negative: of the rows' r
 A_MISSING = 28  # int32[2 * n]: what to make: registers of moves and their symbols, or states and -1
 A_N_MISSING = 31
 A_TEXT = 30  # the symbol of the text just read, or NO_TEXT, or ANY_TEXT: in a mask any text will do
+A_GUESSED = 7  # set where a walk left out what an item's text decides
 NO_TEXT = -1
 ANY_TEXT = -2
 A_TOP = 17  # first free scratch cell

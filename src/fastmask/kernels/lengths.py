@@ -32,6 +32,7 @@ from .layout import (
     R_NODES,
     T_ACTIONS,
     T_CLASSES,
+    T_SHIFT,
     T_TRIE_BYTE,
     T_TRIE_DEPTH,
     T_TRIE_FIRST,
@@ -42,14 +43,20 @@ from .layout import (
 )
 
 
-@kernel("int64(int64[::1], int64[::1], int64, int64, int64, int16[::1], int16[::1])")
-def count_characters(tables, arena, state, body, end, token_counts, place_counts):
+@kernel(
+    "int64(int64[::1], int64[::1], int64, int64, uint8[::1], int16[::1], int64, int16[::1],"
+    " int16[::1])"
+)
+def count_characters(
+    tables, arena, state, start, between, missing, end, token_counts, place_counts
+):
     """Count the characters that tokens begin inside a string, read from ``state``.
 
-    ``body`` is the state between two characters, ``end`` the one behind the closing quote.
-    token_counts[id] becomes the number for tokens that stay inside, -2 minus it for those whose
-    last byte is the quote, -1 for all others; place_counts[node] the number at trie nodes behind
-    the quote.
+    ``start`` is the first of the string's states, ``end`` the one behind the closing quote. Of each
+    state, by its index: between[i] is 1 if a character may begin there, missing[i] how many more
+    have to come. token_counts[id] becomes the number of characters begun or missing behind them for
+    tokens that stay inside, -2 minus those begun for tokens whose last byte is the quote, -1 for
+    all others; place_counts[node] the number at trie nodes behind the quote.
     """
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
@@ -58,6 +65,7 @@ def count_characters(tables, arena, state, body, end, token_counts, place_counts
     skip = view_i32(tables, T_TRIE_SKIP)
     first = view_i32(tables, T_TRIE_FIRST)
     order = view_i32(tables, T_TRIE_ORDER)
+    shift = np.int64(tables[T_SHIFT])
     counts = view_i32(arena, A_FRAME)
     half = counts.size // 2
     for i in range(token_counts.size):
@@ -78,12 +86,15 @@ def count_characters(tables, arena, state, body, end, token_counts, place_counts
         if action <= 0:
             v = np.int64(skip[v])
             continue
-        if now == body and action != end:
-            n += 1
+        if action != end:
+            n += between[(now - start) >> shift]
         counts[level + 1] = n
         counts[half + level + 1] = action
         for i in range(first[v], first[v + 1]):
-            token_counts[order[i]] = -2 - n if action == end else n
+            if action == end:
+                token_counts[order[i]] = -2 - n
+            else:
+                token_counts[order[i]] = n + missing[(action - start) >> shift]
         v += 1
     return np.int64(0)
 

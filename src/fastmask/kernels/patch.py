@@ -41,6 +41,7 @@ from .layout import (
     T_TRIE_ORDER,
     T_TRIE_SKIP,
     T_WORDS,
+    TEXTUAL,
     WALK,
 )
 from .step import emit
@@ -121,7 +122,7 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
     nodes[at + NODE_FIRST_EVENT] = start
     nodes[at + NODE_EVENTS] = np.int64(rows[R_N_EVENTS]) - start
     nodes[at + NODE_ROW] = row_number
-    nodes[at + NODE_FLAGS] = nodes[NODE * model + NODE_FLAGS] & COMPLETE
+    nodes[at + NODE_FLAGS] = nodes[NODE * model + NODE_FLAGS] & (COMPLETE | TEXTUAL)
     nodes[at + NODE_ADDRESS] = address
     rows[R_N_NODES] = node + 1
     return node

@@ -34,6 +34,7 @@ from .layout import (
     A_CELLS,
     A_FRAME,
     A_FRAMES,
+    A_GUESSED,
     A_MISSING,
     A_N_MISSING,
     A_NEEDED,
@@ -60,6 +61,7 @@ from .layout import (
     EVENT,
     FRAME,
     FULL,
+    ITEM_TEXT,
     JUMP,
     KEEP,
     KNOW,
@@ -141,6 +143,7 @@ from .layout import (
     T_TRIE_TOKEN,
     T_VOCAB_SIZE,
     T_WORDS,
+    TEXTUAL,
     THREAD,
     UNKNOWN,
     VACANT,
@@ -178,7 +181,7 @@ def list_at(cells, below, depth):
 @inner
 def room_left(most, least, longest):
     """How many more may come and have to, as one number, as far as a token can tell."""
-    return min(most, longest) | (min(max(least, 0), longest) << 16)
+    return (min(most, longest) & 0xFFFF) | (min(max(least, 0), longest) << 16)
 
 
 @inner
@@ -315,7 +318,7 @@ def fill_one(matcher, rows, bitmask, index):
         return leaf
     nodes = view_i64(rows, R_NODES)
     flags = np.int64(nodes[NODE * leaf + NODE_FLAGS])
-    if flags & VACANT:
+    if flags & (VACANT | TEXTUAL):
         return np.int64(NEED_LOCK)
     source = ints_at(nodes[NODE * leaf + NODE_ADDRESS], words)
     target = bitmask[index]
@@ -412,6 +415,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
+    arena[A_GUESSED] = 0
     new_node = np.int64(rows[R_N_NODES])
     if NODE * (new_node + 1) > nodes.size:
         arena[A_NEEDED] = -R_NODES
@@ -440,7 +444,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         depth = np.int64(nodes[NODE * node + NODE_DEPTH])
         old_event = np.int64(nodes[NODE * node + NODE_FIRST_EVENT])
         old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
-        flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & COMPLETE
+        flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
         n_items = old_events
     base_top = np.int64(arena[A_CAPACITY])
 
@@ -474,6 +478,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 threads[0] = action
             elif kind == READ:
                 resume = np.int64(outcome)
+                if programs[4 * (PROGRAM - action) + 2] == ITEM_TEXT:
+                    flags |= TEXTUAL
                 register = -1 - (depth + DEPTHS * (PROGRAM - action))
             elif kind == KNOW:
                 # The step taken before on the then unknown register, and now the one that asks.
@@ -489,6 +495,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                             break
                         register = move >> 32
                         resume = move_action(move)
+                        at = 4 * (taken if turn == 0 else PROGRAM - action)
+                        if programs[at + 2] == ITEM_TEXT:
+                            flags |= TEXTUAL
             else:
                 register = -1 - depth
         # The threads that read this place.
@@ -654,6 +663,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     if arena[A_N_MISSING] != 0:
         return NEED_EXPANSION
 
+    if arena[A_GUESSED] != 0:
+        flags |= TEXTUAL
     # The question of the new node is that of its first event; where steps on one register are many,
     # or one follows another, the register itself is asked for.
     n_events = np.int64(rows[R_N_EVENTS]) - first_event
@@ -859,7 +870,7 @@ def join_rows(tables, rows, leaves, count, row_number, address):
     for i in range(count):
         at = NODE * np.int64(leaves[i])
         source = words_at(nodes[at + NODE_ADDRESS], words)
-        flags |= np.int64(nodes[at + NODE_FLAGS]) & COMPLETE
+        flags |= np.int64(nodes[at + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
         if i == 0:
             for word in range(words):
                 row[word] = source[word]

@@ -14,6 +14,7 @@ import numpy as np
 from .._jit import inner, kernel, view_i32
 from .cells import insert
 from .layout import (
+    A_GUESSED,
     A_MISSING,
     A_N_MISSING,
     A_NEEDED,
@@ -23,6 +24,7 @@ from .layout import (
     A_THREADS,
     A_WORK,
     ANY_TEXT,
+    AT_MOST,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
@@ -35,6 +37,7 @@ from .layout import (
     ENOUGH,
     EVENT,
     EXPAND,
+    ITEM_TEXT,
     JUMP,
     KEEP,
     NEED_SPACE,
@@ -283,6 +286,9 @@ def general_step(
                 elif kind == ENOUGH:
                     if register >= programs[at + 1]:
                         n_work = add_work(work, arena, n_work, programs[at + 3], register, below, 0)
+                elif kind == AT_MOST:
+                    if register <= programs[at + 1]:
+                        n_work = add_work(work, arena, n_work, programs[at + 3], register, below, 0)
                 elif kind == STEP and register < 0:
                     depth = (-1 - register) & (DEPTHS - 1)
                     emit(events, rows, arena, place, READ, depth, action, register)
@@ -292,6 +298,8 @@ def general_step(
                         symbol = np.int64(arena[A_TEXT])
                         if symbol == NO_TEXT:
                             return NEED_TEXT
+                    elif programs[at + 2] == ITEM_TEXT:
+                        arena[A_GUESSED] = 1
                     move = find_move(moves, register, symbol)
                     if move < 0:
                         miss(arena, register, symbol)

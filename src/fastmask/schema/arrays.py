@@ -2,17 +2,23 @@
 
 An array that asks nothing of its items but one formula needs no register. Any other has a frame
 that knows how many items came (as far as that matters), how many of each kind, which obligations
-are open and, where items must differ and only finitely many may come, which of them came.
+are open, which of the arrays left out are still equal, and where items must differ (or two must be
+equal) which values came. Where only a few values may come each is an alternative of its own;
+otherwise the value of an item is read off the text at the comma behind it, and the formula of the
+next item leaves out all that came. A token that ends one item and goes on into the next is decided
+by its text; what no text of the first item can change is in the row already (``VagueFrame``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UnsupportedFeatureError
 from ..kernels import layout
 from .automaton import MOST_DIFFERENT, finite
-from .values import FALSE, Value
+from .constants import Constant, Key
+from .containers import Arrays
+from .values import FALSE, TRUE, Value
 
 if TYPE_CHECKING:
     from .automaton import SchemaAutomaton
@@ -28,7 +34,10 @@ class _Seen(NamedTuple):
     n: int
     counts: tuple[int, ...]
     pending: tuple[int, ...]
-    used: frozenset[Any]
+    used: frozenset[Key]  # values that came, where they have to be known
+    apart: frozenset[Constant]  # arrays left out that begin with these items
+    twins: bool  # whether two equal items came, or need not come
+    first: bool = False  # whether the last item has to come a second time
 
 
 class ArrayFrame:
@@ -45,15 +54,13 @@ class ArrayFrame:
         """The register after a symbol, and the action to go on with."""
         return self.rule.move(self, symbol)
 
+    def spare_move(self) -> tuple[int, int]:
+        """The move on a comma behind an item that makes no difference to later ones."""
+        return self.rule.behind_item(self.seen)
+
 
 class ArrayRule:
-    """The states and frames of one conjunction over arrays.
-
-    Attributes
-    ----------
-    opening : int
-        The action on an opening bracket.
-    """
+    """The states and frames of one conjunction over arrays, whatever arrays it leaves out."""
 
     def __init__(self, automaton: SchemaAutomaton, conjunction: Any, depth: int) -> None:
         self.automaton = automaton
@@ -64,15 +71,6 @@ class ArrayRule:
         self._finishing: dict[_Seen, bool] = {}
         self._back = self.tables.new_states(1)
         c = conjunction
-        is_plain = not (
-            c.prefix
-            or c.shortest
-            or c.longest is not None
-            or c.counts
-            or c.somewhere
-            or c.unique is not None
-            or automaton.is_empty(c.rest)
-        )
         self._cap = max(
             len(c.prefix),
             c.shortest,
@@ -80,18 +78,44 @@ class ArrayRule:
             *(max(first + 1, end or 0) for first, end, _ in c.somewhere),
             0,
         )
+        is_plain = not (
+            c.excluded
+            or c.prefix
+            or c.shortest
+            or c.longest is not None
+            or c.counts
+            or c.somewhere
+            or c.unique is not None
+            or automaton.is_empty(c.rest)
+        )
+        self._open = 0
+        self._plain = 0
         if is_plain:
             item = automaton.call(c.rest, depth + 1, self._back)
-            self.opening = self._write_states(None, automaton.end, item)
+            self._plain = self._write_states(None, automaton.end, item)
             return
-        if c.unique is False:
-            raise UnsupportedFeatureError("not uniqueItems", "two equal items cannot be promised")
+        self._is_few = c.unique is True and all(
+            finite(automaton.formulas, item, MOST_DIFFERENT) is not None
+            for item in (*c.prefix, c.rest)
+        )
+        reads_items = c.unique is not None and not self._is_few
+        self.tables.reads_items |= reads_items
         self._begin, self._close, self._comma = (self.tables.new_symbol() for _ in range(3))
-        step = self.tables.program
-        codes = [step(layout.STEP, s) for s in (self._begin, self._close, self._comma)]
-        first = self._frame(_Seen(0, (0,) * len(c.counts), tuple(range(len(c.somewhere))), _NONE))
-        opening = self._write_states(codes[2], codes[1], codes[0])
-        self.opening = step(layout.SET, first.register, 0, opening)
+        step, program = layout.STEP, self.tables.program
+        comma = program(step, self._comma, layout.ITEM_TEXT if reads_items else 0)
+        self._open = self._write_states(
+            comma, program(step, self._close), program(step, self._begin)
+        )
+        self._vague = self._vague_action() if reads_items else layout.DEAD
+
+    def opening(self, left_out: frozenset[Constant]) -> int:
+        """The action on an opening bracket; some arrays are left out."""
+        if self._plain:
+            return self._plain
+        c = self.conjunction
+        pending = tuple(range(len(c.somewhere)))
+        seen = _Seen(0, (0,) * len(c.counts), pending, _NONE, left_out, c.unique is not False)
+        return self.tables.program(layout.SET, self._frame(seen).register, 0, self._open)
 
     # --- states ----------------------------------------------------------------------------------
 
@@ -118,6 +142,22 @@ class ArrayRule:
         automaton.write_gap(self._back, back, "")
         return begin if line else automaton.gap(begin, "")
 
+    def _vague_action(self) -> int:
+        """What a mask may do behind a comma whatever the item before it was.
+
+        It may begin a string or number of which so many go on in every way that one value more or
+        less makes no difference; it may not end it. DEAD where even that is not sure.
+        """
+        c, automaton = self.conjunction, self.automaton
+        if c.prefix or c.counts or c.somewhere or c.longest is not None or c.excluded:
+            return layout.DEAD
+        bodies = automaton.unending(c.rest)
+        if not bodies:
+            return layout.DEAD
+        frame = VagueFrame(bodies)
+        register = self.tables.new_register(frame)
+        return self.tables.program(layout.SET, register, 0, self._next)
+
     # --- frames ----------------------------------------------------------------------------------
 
     def _frame(self, seen: _Seen) -> ArrayFrame:
@@ -129,21 +169,38 @@ class ArrayRule:
 
     def move(self, frame: ArrayFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
+        seen = frame.seen
         if symbol == self._close:
-            return 0, self.automaton.end if self._may_close(frame.seen) else layout.DEAD
-        options = self._options(frame.seen)
-        if symbol == self._comma:
-            return frame.register, self._next if options else layout.DEAD
-        codes = [
-            self.tables.program(
-                layout.SET,
-                self._frame(after).register,
-                0,
-                self.automaton.call(value, self.depth + 1, self._back),
-            )
-            for after, value in options
-        ]
-        return 0, self.tables.choice(codes)
+            return 0, self.automaton.end if self._may_close(seen) else layout.DEAD
+        if symbol == self._begin:
+            codes = [
+                self.tables.program(
+                    layout.SET,
+                    self._frame(after).register,
+                    0,
+                    self.automaton.call(value, self.depth + 1, self._back),
+                )
+                for after, value in self._options(seen)
+            ]
+            return 0, self.tables.choice(codes)
+        if self._remembers(seen):
+            if symbol == self._comma:
+                return 0, self._vague
+            value = self.automaton.key_of_text(symbol)
+            if value is None:
+                return 0, layout.DEAD
+            seen = seen._replace(used=seen.used | {value}, first=False)
+        return self.behind_item(seen)
+
+    def behind_item(self, seen: _Seen) -> tuple[int, int]:
+        """The register behind a comma, and the action to go on with."""
+        if not self._options(seen):
+            return 0, layout.DEAD
+        return self._frame(seen).register, self._next
+
+    def _remembers(self, seen: _Seen) -> bool:
+        """Whether values that come matter later and are told by their texts."""
+        return not seen.twins or (self.conjunction.unique is True and not self._is_few)
 
     def _options(self, seen: _Seen) -> list[tuple[_Seen, Value]]:
         """The next item: its formula and what is known behind it, one for each way to count it."""
@@ -173,12 +230,12 @@ class ArrayRule:
                 for i in settled:
                     wanted = formulas.conjunction(wanted, c.somewhere[i][2])
                 pending = tuple(i for i in seen.pending if i not in settled)
-                for item, used in self._different(wanted, seen.used):
+                behind = seen._replace(n=seen.n + 1, counts=counts, pending=pending, first=False)
+                for after_item, item in self._apart(behind, self._different(behind, wanted)):
                     if item is FALSE or is_empty(item):
                         continue
-                    behind = _Seen(min(seen.n + 1, self._cap), counts, pending, used)
-                    if self._can_finish(behind):
-                        options.append((behind, item))
+                    if self._can_finish(after_item):
+                        options.append((after_item, item))
         return options
 
     def _settlings(self, seen: _Seen) -> list[tuple[int, ...]]:
@@ -189,18 +246,71 @@ class ArrayRule:
                 choices += [(*choice, i) for choice in choices]
         return choices
 
-    def _different(self, item: Value, used: frozenset[Any]) -> list[tuple[Value, frozenset[Any]]]:
-        """The item, or where items must differ each single item that has not come yet."""
-        if not self.conjunction.unique or self.conjunction.longest == 1:
-            return [(item, used)]
+    def _different(self, behind: _Seen, item: Value) -> list[tuple[_Seen, Value]]:
+        """The item as far as equal ones are concerned, and what is known behind it."""
         formulas = self.automaton.formulas
-        constants = finite(formulas, item, MOST_DIFFERENT)
-        if constants is None:
-            raise UnsupportedFeatureError(
-                "uniqueItems", "items of which there are more than a few cannot be kept apart"
-            )
         join, among = formulas.conjunction, formulas.among
-        return [(join(item, among((k,))), used | {k}) for k in constants if k not in used]
+        used = behind.used
+        if self.conjunction.unique is True:
+            if not self._is_few:
+                return [(behind, formulas.exclude(item, used | self._needed(behind)))]
+            constants = finite(formulas, item, MOST_DIFFERENT) or []
+            return [
+                (behind._replace(used=used | {k}), join(item, among((k,))))
+                for k in constants
+                if k not in used
+            ]
+        if behind.twins:
+            return [(behind, item)]
+        again = behind._replace(twins=True, used=_NONE)
+        ways = [(again, join(item, among(used)))]
+        if self._can_finish(behind):
+            ways.append((behind, formulas.exclude(item, used)))
+        else:
+            # Only an item that can come a second time later.
+            twice = join(item, formulas.disjunction(*self._items(behind.n)))
+            ways.append((behind._replace(first=True), formulas.exclude(twice, used)))
+        return ways
+
+    def _needed(self, behind: _Seen) -> frozenset[Key]:
+        """Values that have to be kept for items to come, so that the one before must not be."""
+        if self._may_close(behind) or self._vague:
+            return _NONE
+        constants, emptiness = self.automaton.formulas.constants, self.automaton.emptiness
+        rest = self._rest(behind)
+        if rest is None:
+            return _NONE
+        if _is_alike(rest):
+            values = emptiness.members(rest.rest, rest.shortest + 1)
+            return constants.keys(values) if len(values) == rest.shortest else _NONE
+        if self.automaton.is_empty(rest):
+            return _NONE
+        # Whatever is in no way to finish the array can be spared.
+        needed = set()
+        for value in constants.keys(emptiness.witness(rest)):
+            without = self._rest(behind._replace(used=behind.used | {value}))
+            if without is None or self.automaton.is_empty(without):
+                needed.add(value)
+        return frozenset(needed)
+
+    def _items(self, first: int) -> list[Value]:
+        """The formulas of all items from a position on."""
+        c = self.conjunction
+        end = max(first, len(c.prefix)) + 1
+        if c.longest is not None:
+            end = min(end, c.longest)
+        return [c.item(place) for place in range(first, end)]
+
+    def _apart(
+        self, behind: _Seen, ways: list[tuple[_Seen, Value]]
+    ) -> Iterator[tuple[_Seen, Value]]:
+        """Ways for an item, split by which of the arrays left out they go on to equal."""
+        place = behind.n - 1
+        n = min(behind.n, self._cap)
+        parts = [(e, e.items[place]) for e in behind.apart if len(e.items) > place]
+        for after, item in ways:
+            for value, apart in self.automaton.ways_apart(item, parts):
+                yield after._replace(apart=apart, n=behind.n if apart else n), value
 
     # --- what can still be finished --------------------------------------------------------------
 
@@ -209,25 +319,101 @@ class ArrayRule:
         return (
             seen.n >= c.shortest
             and not seen.pending
+            and seen.twins
             and all(n >= least for n, (_, least, _) in zip(seen.counts, c.counts, strict=True))
+            and all(len(left_out.items) != seen.n for left_out in seen.apart)
         )
 
     def _can_finish(self, seen: _Seen) -> bool:
         """Whether an array that has come so far can be finished."""
-        if self._may_close(seen):
+        if self._may_close(seen) or seen.first:
             return True
         c = self.conjunction
         if (
             c.longest is None
             and not c.prefix
-            and not c.unique
+            and c.unique is None
             and not seen.pending
+            and not seen.apart
             and (len(c.counts) <= 1)
         ):
             return True
         known = self._finishing.get(seen)
         if known is None:
-            self._finishing[seen] = False  # a circle of arrays alone finishes nothing
-            known = any(True for _ in self._options(seen))
+            if self._is_few:
+                self._finishing[seen] = False  # a circle of arrays alone finishes nothing
+                known = any(True for _ in self._options(seen))
+            else:
+                known = self._has_end(seen)
             self._finishing[seen] = known
         return known
+
+    def _rest(self, seen: _Seen) -> Arrays | None:
+        """What has to follow, as an array of its own; None if nothing can."""
+        c, formulas = self.conjunction, self.automaton.formulas
+        rest = Arrays()
+        exclude = formulas.exclude
+        used = seen.used if c.unique is True else _NONE
+        rest.prefix = tuple(exclude(value, used) for value in c.prefix[seen.n :])
+        rest.rest = exclude(c.rest, used)
+        rest.shortest = max(0, c.shortest - seen.n)
+        rest.longest = None if c.longest is None else c.longest - seen.n
+        rest.somewhere = tuple(
+            (max(0, first - seen.n), None if end is None else end - seen.n, value)
+            for first, end, value in (c.somewhere[i] for i in seen.pending)
+        )
+        rest.unique = c.unique if c.unique is True or not seen.twins else None
+        constant = formulas.constants.key
+        rest.excluded = frozenset(constant(e.value[seen.n :]) for e in seen.apart)
+        wanted = Arrays()
+        wanted.counts = tuple(
+            (value, max(0, least - n), None if most is None else most - n)
+            for (value, least, most), n in zip(c.counts, seen.counts, strict=True)
+        )
+        return rest.meet(wanted, formulas)
+
+    def _has_end(self, seen: _Seen) -> bool:
+        """Whether items can follow that finish the array."""
+        formulas, is_empty = self.automaton.formulas, self.automaton.is_empty
+        rest = self._rest(seen)
+        if rest is not None:
+            if rest.unique is True and _is_alike(rest):
+                if self._vague:
+                    return True
+                values = self.automaton.emptiness.members(rest.rest, rest.shortest)
+                return len(values) == rest.shortest
+            if not is_empty(rest):
+                return True
+        if seen.twins or not seen.used:
+            return False
+        # One more of the values that came makes two equal ones.
+        rest = self._rest(seen._replace(twins=True))
+        if rest is None:
+            return False
+        for place, item in enumerate(self._items(seen.n)):
+            one = Arrays()
+            again = formulas.conjunction(item, formulas.among(seen.used))
+            one.prefix = (*((TRUE,) * place), again)
+            one.shortest = place + 1
+            with_one = rest.meet(one, formulas)
+            if with_one is not None and not is_empty(with_one):
+                return True
+        return False
+
+
+def _is_alike(arrays: Arrays) -> bool:
+    """Whether all items are asked the same, but that they differ."""
+    return not (arrays.prefix or arrays.counts or arrays.somewhere or arrays.excluded)
+
+
+class VagueFrame:
+    """The register of an array whose last item is not known: items may begin, but not end."""
+
+    __slots__ = ("action",)
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+        return 0, self.action

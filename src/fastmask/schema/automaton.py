@@ -9,15 +9,21 @@ is a deferred state: it is made when a text or a mask first asks for it.
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..automata import Dfa
+from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
-from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY
-from .objects import ObjectRule
+from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
+from .counting import count_characters
+from .objects import ObjectRule, names_left_out
 from .policy import Policy
 from .values import Value
 
@@ -30,7 +36,6 @@ __all__ = ["MOST_DIFFERENT", "SchemaAutomaton", "finite"]
 _VALUE_BYTES = b'"-0123456789[{tfn'
 _MOST_INDENT = 40
 _MOST_SPACE = 64
-_NO_LIMIT = (1 << 31) - 1
 #: Values of which an array may have each once, at the most.
 MOST_DIFFERENT = 64
 CALL_RANK = (1 << 24) + 1
@@ -61,6 +66,7 @@ class SchemaAutomaton:
         self._embedded: dict[Dfa, int] = {}
         self._rules: dict[tuple[Any, ...], Any] = {}
         self._gaps: dict[str, int] = {}
+        self._read: dict[int, Key | None] = {}
         self.end = tables.new_states(1)
         tables.row(self.end)[:] = layout.RETURN
 
@@ -130,14 +136,18 @@ class SchemaAutomaton:
                 byte = b"[{"[type_ == OBJECT]
                 for conjunction in conjunctions:
                     rule = self._rule(type_, conjunction, depth)
-                    opening.setdefault(byte, []).append(rule.opening)
+                    opening.setdefault(byte, []).append(rule.opening(conjunction.excluded))
         for byte, codes in opening.items():
             row[byte] = tables.choice(codes)
         tables.row(state)[:] = row
 
     def _rule(self, type_: int, conjunction: Any, depth: int) -> Any:
         level = depth if self.policy.indent is not None else 0
-        key = (type_, level, conjunction.identity())
+        *identity, left_out = conjunction.identity()
+        more: Any = bool(left_out)
+        if left_out and type_ == OBJECT:
+            more = names_left_out(left_out)
+        key = (type_, level, *identity, more)
         rule = self._rules.get(key)
         if rule is None:
             from .arrays import ArrayRule
@@ -145,6 +155,62 @@ class SchemaAutomaton:
             kind: Any = ObjectRule if type_ == OBJECT else ArrayRule
             rule = self._rules[key] = kind(self, conjunction, depth)
         return rule
+
+    def unending(self, value: Value) -> int:
+        """The action on the first byte of strings and numbers of which no end is read.
+
+        Only those are there of which every beginning goes on in endlessly many ways, whatever few
+        values are left out. 0 if there are none.
+        """
+        tables = self.tables
+        row = tables.blank_row()
+        if value.types >> STRING & 1:
+            for c in self.formulas.conjunctions(value, STRING):
+                if c.allowed is None and c.longest is None and not c.passes and not c.fails:
+                    row[ord('"')] = self.embed(spelling.any_key(self.policy), layout.DEAD)
+        if value.types >> NUMBER & 1:
+            for c in self.formulas.conjunctions(value, NUMBER):
+                if c.is_unbounded():
+                    digits = tables.new_states(1)
+                    tables.row(digits)[ord("0") : ord("9") + 1] = digits
+                    first = tables.new_states(1)
+                    tables.row(first)[ord("1") : ord("9") + 1] = digits
+                    row[ord("1") : ord("9") + 1] = digits
+                    row[ord("-")] = first
+        if not row.any():
+            return layout.DEAD
+        state = tables.new_states(1)
+        tables.row(state)[:] = row
+        return tables.program(layout.JUMP, state)
+
+    def key_of_text(self, symbol: int) -> Key | None:
+        """The value that the text behind a symbol of `Tables.text_symbol` spells.
+
+        None for numbers of too many digits, and values nested too deeply, to be told apart.
+        """
+        if symbol not in self._read:
+            key: Key | None = None
+            with contextlib.suppress(BudgetError, RecursionError):
+                key = self.formulas.constants.key(read_json(self.tables.texts[symbol]))
+            self._read[symbol] = key
+        return self._read[symbol]
+
+    def ways_apart(
+        self, value: Value, parts: Iterable[tuple[Constant, Key]]
+    ) -> list[tuple[Value, frozenset[Constant]]]:
+        """How a part of a container may keep it from being one of those left out.
+
+        ``parts`` has what each of those has in its place. Each way is a formula for the part, and
+        which of them the container may still become behind it.
+        """
+        equal: dict[Key, list[Constant]] = {}
+        for left_out, part in parts:
+            equal.setdefault(part, []).append(left_out)
+        if not equal:
+            return [(value, frozenset())]
+        join, among = self.formulas.conjunction, self.formulas.among
+        ways = [(join(value, among((part,))), frozenset(e)) for part, e in equal.items()]
+        return [*ways, (self.formulas.exclude(value, equal), frozenset())]
 
     def _word(self, rest: bytes) -> int:
         """The state that has ``rest`` still to read."""
@@ -169,7 +235,7 @@ class SchemaAutomaton:
         languages = []
         for conjunction in conjunctions:
             if spelling.needs_counter(conjunction):
-                codes.append(self._counted(conjunction.shortest, conjunction.longest))
+                codes.append(self._counted(conjunction))
             else:
                 languages.append(spelling.string_language(conjunction, self.formulas, self.policy))
         if languages:
@@ -214,38 +280,16 @@ class SchemaAutomaton:
         self._embedded[key] = first  # type: ignore[index]
         return first
 
-    def _counted(self, least: int, most: int | None) -> int:
-        """The action on the opening quote of strings of so many characters: a body that counts."""
-        tables = self.tables
-        limit = _NO_LIMIT if most is None else most
-        key = ("counted", least, limit)
+    def _counted(self, conjunction: Any) -> int:
+        """The action on the opening quote of strings whose characters are counted."""
+        strings, least, most = spelling.counted_strings(conjunction, self.formulas, self.policy)
+        key = ("counted", strings, least, most)
         action = self._rules.get(key)
-        if action is not None:
-            return int(action)
-        body, start, n = self.key_body()
-        first = start >> tables.shift
-        copy = tables.new_states(n) >> tables.shift
-        block = tables.actions[first : first + n].copy()
-        inside = (block >= first << tables.shift) & (block < (first + n) << tables.shift)
-        block[inside] += (copy - first) << tables.shift
-        between = body >> tables.shift
-        row = block[between - first]
-        enough = tables.program(layout.ENOUGH, least, 0, self.end) if least else self.end
-        for byte in np.flatnonzero(row).tolist():
-            if row[byte] == self.end:
-                row[byte] = enough
-            else:
-                row[byte] = tables.program(layout.COUNT, limit, least, int(row[byte]))
-        tables.actions[copy : copy + n] = block
-        # Any counting program tells the bounds.
-        code = tables.program(layout.COUNT, limit, least, 0)
-        for i in range(n):
-            plain = (first + i) << tables.shift
-            tables.count((copy + i) << tables.shift, plain, code)
-            tables.bodies[plain] = (body, self.end)
-        start = (copy + between - first) << tables.shift
-        action = self._rules[key] = tables.program(layout.SET, 0, 0, start)
-        return action
+        if action is None:
+            action = self._rules[key] = count_characters(
+                self.tables, strings, least, most, self.end
+            )
+        return int(action)
 
     # --- white space -----------------------------------------------------------------------------
 
@@ -361,6 +405,18 @@ class SchemaAutomaton:
         dfa = spelling.any_key(self.policy)
         state = self.embed(dfa, self.end)
         return state, state - ((dfa.start - 1) << self.tables.shift), dfa.n_states - 1
+
+
+def read_json(text: bytes) -> Any:
+    """The JSON value of a text, numbers exact."""
+    return json.loads(text.decode(), parse_float=Decimal, parse_int=_integer)
+
+
+def _integer(digits: str) -> Any:
+    return int(digits) if len(digits) <= _INTEGER_DIGITS else Decimal(digits)
+
+
+_INTEGER_DIGITS = 4_000  # Python converts no longer ones
 
 
 def finite(formulas: Formulas, value: Value, limit: int) -> list[Any] | None:

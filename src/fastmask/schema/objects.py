@@ -1,22 +1,23 @@
 """Objects: what a frame remembers of the keys read so far, and which keys may follow.
 
-The register of an object's frame stands for the set of keys seen, and which obligations ("some
-member is so") are still open. Its steps are: a quote begins a key, a key ends, a comma, the closing
-brace. Keys that may come are one trie a set, whose nodes are shared with other sets as far as they
-are equal; a key that is not named falls out of the trie into the string body that all share, and
-counts as seen under the text that was read.
+The register of an object's frame stands for the set of keys seen, which obligations ("some member
+is so") are still open, and which of the objects left out are still equal to it. Its steps are: a
+quote begins a key, a key ends, a comma, the closing brace. Keys that may come are one trie a set,
+whose nodes are shared with other sets as far as they are equal; a key that is not named falls out
+of the trie into the string body that all share, and counts as seen under the text that was read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._arrays import I32
 from ..automata import Dfa, any_text
 from ..kernels import layout
 from . import spelling
+from .constants import Constant
 from .containers import Objects
 from .strings import class_language, encoded
 from .values import FALSE, TRUE, KeyClass, Value
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..tables import KeyBody
     from .automaton import SchemaAutomaton
 
-__all__ = ["ObjectRule"]
+__all__ = ["ObjectRule", "names_left_out"]
 
 CALL_RANK = (1 << 24) + 1
 BODY_RANK = (1 << 24) + 2
@@ -37,22 +38,33 @@ _Key = tuple[bytes, int]
 
 
 class ObjectFrame:
-    """The register of one object: keys seen, open obligations.
+    """The register of one object: keys seen, open obligations, objects that it still equals.
 
     A key without a name that a mask reads over is seen as None.
     """
 
-    __slots__ = ("count", "pending", "register", "rule", "seen", "unnamed", "unnamed_before")
+    __slots__ = (
+        "apart",
+        "count",
+        "pending",
+        "register",
+        "rule",
+        "seen",
+        "unnamed",
+        "unnamed_before",
+    )
 
     def __init__(
         self,
         rule: ObjectRule,
         pending: tuple[int, ...],
+        apart: frozenset[Constant],
         before: ObjectFrame | None = None,
         name: str | None = None,
     ) -> None:
         self.rule = rule
         self.pending = pending
+        self.apart = apart
         self.count = 0
         self.seen: frozenset[str | None] = frozenset()
         self.unnamed: frozenset[str] = frozenset()
@@ -79,12 +91,12 @@ class ObjectFrame:
 
 
 class ObjectRule:
-    """The states and frames of one conjunction over objects.
+    """The states and frames of one conjunction over objects, whatever objects it leaves out.
+
+    The names of those have to be among those of the objects it was made with.
 
     Attributes
     ----------
-    opening : int
-        The action on an opening brace.
     key_actions : set of int
         The actions on the quote of a key.
     """
@@ -97,6 +109,7 @@ class ObjectRule:
         formulas = self.formulas = automaton.formulas
         self.key_actions: set[int] = set()
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
+        self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
         self._members: dict[tuple[Value, int], int] = {}
         self._tries: dict[tuple[frozenset[str], int], int] = {}
         self._nexts: dict[int, int] = {}
@@ -106,6 +119,8 @@ class ObjectRule:
         tests: dict[Any, None] = {}
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
             names.update(dict.fromkeys(where.names))
+        names.update(dict.fromkeys(sorted(names_left_out(conjunction.excluded))))
+        for where, _ in (*conjunction.universals, *conjunction.somewhere):
             tests.update(dict.fromkeys((*where.inside, *where.outside)))
         self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
         self._tests = tuple(tests)
@@ -125,32 +140,43 @@ class ObjectRule:
         self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
         self._other_symbols = [tables.new_symbol() for _ in self._classes]
         self._other_states: list[int] = [0] * len(self._classes)
-        pending = tuple(range(len(conjunction.somewhere)))
-        first = ObjectFrame(self, pending)
-        self._write_states(self._keys(first))
-        self.opening = tables.program(layout.SET, first.register, 0, self._open)
+        self._opens: dict[int, int] = {}
+        self._back = self._write_back()
+
+    def opening(self, left_out: frozenset[Constant]) -> int:
+        """The action on an opening brace; some objects are left out."""
+        first = self._firsts.get(left_out)
+        if first is None:
+            pending = tuple(range(len(self.conjunction.somewhere)))
+            first = self._firsts[left_out] = ObjectFrame(self, pending, left_out)
+        keys = self._keys(first)
+        state = self._opens.get(keys)
+        if state is None:
+            state = self._opens[keys] = self._write_open(keys)
+        return self.tables.program(layout.SET, first.register, 0, state)
 
     # --- states ----------------------------------------------------------------------------------
 
-    def _write_states(self, keys: int) -> None:
-        """Write the states; ``keys`` is the action on the quote of a first key."""
+    def _write_open(self, keys: int) -> int:
+        """The state behind the opening brace; ``keys`` is the action on the quote of a key."""
         automaton, tables = self.automaton, self.tables
-        step = layout.STEP
-        close = tables.program(step, self._close)
-        comma = tables.program(step, self._comma)
         line = automaton.line(self.depth + 1)
         key = tables.new_states(1)
         tables.row(key)[0x22] = keys
         begin = tables.new_states(1)
         first = automaton.chain(line, key)
         tables.row(begin)[:] = tables.row(first)
-        tables.row(begin)[0x7D] = close
-        self._open = begin if line else automaton.gap(begin, "")
+        tables.row(begin)[0x7D] = tables.program(layout.STEP, self._close)
+        return begin if line else automaton.gap(begin, "")
+
+    def _write_back(self) -> int:
+        """The state behind a member."""
+        automaton, tables = self.automaton, self.tables
         back = tables.new_states(1)
-        tables.row(back)[0x2C] = comma
-        tables.row(back)[0x7D] = close
+        tables.row(back)[0x2C] = tables.program(layout.STEP, self._comma)
+        tables.row(back)[0x7D] = tables.program(layout.STEP, self._close)
         automaton.fix_before(back, 0x7D, self.depth)
-        self._back = automaton.gap(back, "")
+        return automaton.gap(back, "")
 
     def _behind_comma(self, keys: int) -> int:
         """The state behind a comma, where a quote has the action ``keys``."""
@@ -183,13 +209,17 @@ class ObjectRule:
     # --- frames ----------------------------------------------------------------------------------
 
     def _frame(
-        self, before: ObjectFrame, name: str | None, pending: tuple[int, ...]
+        self,
+        before: ObjectFrame,
+        name: str | None,
+        pending: tuple[int, ...],
+        apart: frozenset[Constant],
     ) -> ObjectFrame:
         """The frame behind one more key."""
-        key = (before.seen | {name}, pending, before.count + 1)
+        key = (before.seen | {name}, pending, before.count + 1, apart)
         frame = self._frames.get(key)
         if frame is None:
-            frame = self._frames[key] = ObjectFrame(self, pending, before, name)
+            frame = self._frames[key] = ObjectFrame(self, pending, apart, before, name)
         return frame
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
@@ -232,12 +262,14 @@ class ObjectRule:
             wanted = value
             for i in settled:
                 wanted = self.formulas.conjunction(wanted, self.conjunction.somewhere[i][1])
-            if self.automaton.is_empty(wanted):
-                continue
             pending = tuple(i for i in frame.pending if i not in settled)
-            after = self._frame(frame, name, pending)
-            if self._can_finish(after):
-                options.append((after, wanted))
+            members = ((e, e.members[name]) for e in frame.apart if name in e.members)
+            for member, apart in self.automaton.ways_apart(wanted, members):
+                if self.automaton.is_empty(member):
+                    continue
+                after = self._frame(frame, name, pending, apart)
+                if self._can_finish(after):
+                    options.append((after, member))
         if not options:
             return 0, layout.DEAD
         if len(options) == 1:
@@ -267,6 +299,7 @@ class ObjectRule:
             not frame.pending
             and self.required <= frame.seen
             and frame.count >= self.conjunction.shortest
+            and all(len(left_out.members) > frame.count for left_out in frame.apart)
         )
 
     def _can_finish(self, frame: ObjectFrame) -> bool:
@@ -281,7 +314,12 @@ class ObjectRule:
             free = sum(name not in gone for name in self.names)
             if free < needed:
                 return False
-        return not frame.pending or self._can_settle(frame)
+        if not frame.pending:
+            if not frame.apart:
+                return True
+            if longest is None and any(language is None for language, _, _ in self._classes):
+                return True  # one more key makes the difference
+        return self._can_settle(frame)
 
     def _gone(self, frame: ObjectFrame) -> set[str | None]:
         """Keys that cannot come any more: those seen, and where there is an order those before."""
@@ -292,7 +330,7 @@ class ObjectRule:
         return gone
 
     def _can_settle(self, frame: ObjectFrame) -> bool:
-        """Whether the open obligations can be met by keys still to come."""
+        """Whether the open obligations can be met, and all left out avoided, by keys to come."""
         conjunction = self.conjunction
         rest = Objects()
         rest.keys = dict(conjunction.keys)
@@ -304,6 +342,12 @@ class ObjectRule:
         rest.shortest = max(0, conjunction.shortest - frame.count)
         if conjunction.longest is not None:
             rest.longest = conjunction.longest - frame.count
+        rest.excluded = frozenset(
+            self.formulas.constants.key(
+                {name: value for name, value in e.value.items() if name not in frame.seen}
+            )
+            for e in frame.apart
+        )
         settled = rest.meet(Objects(), self.formulas)
         return settled is not None and not self.automaton.is_empty(settled)
 
@@ -440,12 +484,12 @@ class ObjectRule:
             return False
         # Where keys are skipped for good, a key may come too late for as many as are needed.
         counts = conjunction.longest is not None or (skips and conjunction.shortest)
-        if not counts and not frame.pending:
+        if not counts and not frame.pending and not frame.apart:
             return True
         return self._after_key(frame, name, self.names[name], _nothing)[1] != layout.DEAD
 
     def _other_may_come(self, frame: ObjectFrame, where: int) -> bool:
-        if self.conjunction.longest is None and not frame.pending:
+        if self.conjunction.longest is None and not frame.pending and not frame.apart:
             return True
         value = self._classes[where][1]
         return self._after_key(frame, where, value, _nothing)[1] != layout.DEAD
@@ -477,7 +521,7 @@ class ObjectRule:
         state = self._other_states[where]
         if not state:
             state = self._other_states[where] = self.tables.new_states(1)
-            code = self.tables.program(layout.STEP, self._other_symbols[where], 1)
+            code = self.tables.program(layout.STEP, self._other_symbols[where], layout.KEY_TEXT)
             self.tables.row(state)[:] = code
         return state
 
@@ -492,6 +536,11 @@ class ObjectRule:
             language = any_text()
         left = language - Dfa.from_strings(sorted(map(encoded, known)))
         return spelling.key_language(left, self.automaton.policy)
+
+
+def names_left_out(objects: Iterable[Constant]) -> frozenset[str]:
+    """The keys of some objects."""
+    return frozenset(name for constant in objects for name in constant.members)
 
 
 def _nothing(value: Value) -> int:

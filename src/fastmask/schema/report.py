@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BudgetError, GrammarError, UnsatisfiableGrammarError
+from .constants import STRING
 from .keywords import ASSERTED_FORMATS, DRAFTS, Draft
 from .references import Documents, Resource, escaped
+from .spelling import counted_strings, needs_counter
 
 if TYPE_CHECKING:
     from .formulas import Formulas
+    from .policy import Policy
 
-__all__ = ["SchemaReport", "reachable_schemas", "report_of", "unsatisfiable"]
+__all__ = ["SchemaReport", "check_counters", "reachable_schemas", "report_of", "unsatisfiable"]
 
 _CONFLICT_QUESTIONS = 400
 _ANNOTATIONS = frozenset(
@@ -103,6 +106,25 @@ def _why_annotation(
         return f"no keyword of draft {draft.name}"
     close = difflib.get_close_matches(keyword, draft.effective, 1, 0.85)
     return f"unknown keyword; is {close[0]} meant?" if close else "unknown keyword"
+
+
+def check_counters(formulas: Formulas, policy: Policy) -> None:
+    """Refuse now what no counter holds, and not when a text comes to it.
+
+    Raises
+    ------
+    BudgetError
+        A large ``minLength`` next to a pattern that lets some lengths through and others not.
+    """
+    documents = formulas.documents
+    for _, node, _ in reachable_schemas(documents):
+        if not isinstance(node.get("minLength"), int) or len(node) < 2:
+            continue
+        place = formulas.place(node, documents.resource_of(node, documents.root), ())
+        if place.types >> STRING & 1:
+            for conjunction in formulas.conjunctions(place, STRING):
+                if needs_counter(conjunction) and conjunction.shortest > 0:
+                    counted_strings(conjunction, formulas, policy)
 
 
 def reachable_schemas(documents: Documents) -> Iterator[tuple[str, dict[str, Any], Draft]]:

@@ -178,6 +178,18 @@ class Numbers:
         """Whether a number is in the set; ``digits``: whether it is written with digits alone."""
         return self._passes(number) and (self.digits is None or self.digits is digits)
 
+    def is_unbounded(self) -> bool:
+        """Whether nothing but single numbers is left out, and fractions perhaps."""
+        return not (
+            self.lower is not None
+            or self.upper is not None
+            or self.multiples
+            or self.others
+            or self.allowed is not None
+            or self.digits is False
+            or self.integer is False
+        )
+
     def identity(self) -> Any:
         """What equal conjunctions share."""
         return (

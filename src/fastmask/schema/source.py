@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BudgetError, GrammarError, GrammarSyntaxError, UnsupportedFeatureError
-from .automaton import MOST_DIFFERENT, SchemaAutomaton, finite
-from .constants import ARRAY
-from .formulas import Formulas
+from ..errors import BudgetError, GrammarError, GrammarSyntaxError
+from .automaton import SchemaAutomaton
 from .normalise import normalise
 from .policy import Policy
-from .report import SchemaReport, reachable_schemas, report_of, unsatisfiable
+from .report import SchemaReport, check_counters, report_of, unsatisfiable
 
 if TYPE_CHECKING:
     from ..tables import Tables
@@ -73,19 +71,10 @@ class JsonSchema:
             formats=formats,
             unsupported=unsupported,
         )
-        if b'"uniqueItems"' in self.to_bytes():
-            self._leave_out(_endless_unique_items(self.formulas), unsupported)
         if not self.formulas.emptiness.holds_something(self.formulas.root):
             raise unsatisfiable(self.formulas)
-
-    def _leave_out(
-        self, refused: dict[tuple[int, str], UnsupportedFeatureError], unsupported: str
-    ) -> None:
-        """Refuse what no automaton here can hold, or leave it out where that is asked for."""
-        if refused and unsupported == "error":
-            raise next(iter(refused.values()))
-        if refused:
-            self.formulas = self.formulas.without({**self.formulas.left_out, **refused})
+        if b'"minLength"' in self.to_bytes():
+            check_counters(self.formulas, self.policy)
 
     @cached_property
     def report(self) -> SchemaReport:
@@ -139,28 +128,6 @@ def check_schema(schema: Any, **options: Any) -> SchemaReport:
         As `Grammar.from_json_schema` does.
     """
     return JsonSchema(schema, **options).report
-
-
-def _endless_unique_items(
-    formulas: Formulas,
-) -> dict[tuple[int, str], UnsupportedFeatureError]:
-    """The places of ``uniqueItems`` over items of which there are more than a few."""
-    documents = formulas.documents
-    refused = {}
-    for path, node, _ in reachable_schemas(documents):
-        if node.get("uniqueItems") is not True:
-            continue
-        place = formulas.place(node, documents.resource_of(node, documents.root), ())
-        for conjunction in formulas.conjunctions(place, ARRAY):
-            if conjunction.unique and (conjunction.longest is None or conjunction.longest > 1):
-                items = (*conjunction.prefix, conjunction.rest)
-                if any(finite(formulas, item, MOST_DIFFERENT) is None for item in items):
-                    refused[id(node), "uniqueItems"] = UnsupportedFeatureError(
-                        "uniqueItems",
-                        f"only items out of at most {MOST_DIFFERENT} values can be kept apart",
-                        path=f"{path}/uniqueItems",
-                    )
-    return refused
 
 
 def schema_value(schema: Any) -> Any:

@@ -16,7 +16,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..automata import Dfa
+from ..errors import BudgetError
 from .constants import Number, exact
+from .counting import Characters
 from .exponents import with_exponents, with_float_forms
 from .number_text import decimal_text, decimals, json_numbers, numbers_between
 from .policy import Policy
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "any_key",
     "any_string",
+    "counted_strings",
     "character_spellings",
     "is_unconstrained",
     "key_language",
@@ -48,7 +51,7 @@ __all__ = [
     "test_language",
 ]
 
-#: Length bounds past this go into a counter beside the automaton, where nothing else is asked.
+#: Length bounds past this go into a counter beside the automaton.
 _COUNTED_LENGTH = 32
 _DIGITS = re.compile(r"-?(0|[1-9][0-9]*)")
 _PLAIN = re.compile(r"[ !#-.0-\[\]-~]*")
@@ -148,10 +151,47 @@ _ALL_STRINGS = Strings().identity()
 
 
 def needs_counter(strings: Strings) -> bool:
-    """Whether a conjunction is nothing but length bounds too large to be counted by states."""
-    bound = max(strings.shortest, strings.longest or 0)
-    only_lengths = not (strings.passes or strings.fails or strings.excluded)
-    return only_lengths and strings.allowed is None and bound > _COUNTED_LENGTH
+    """Whether a conjunction has length bounds too large to be counted by states."""
+    return strings.allowed is None and max(strings.shortest, strings.longest or 0) > _COUNTED_LENGTH
+
+
+def counted_strings(
+    strings: Strings, formulas: Formulas, policy: Policy
+) -> tuple[Characters, int, int | None]:
+    """The strings of a conjunction without its bounds, and the bounds.
+
+    Raises
+    ------
+    BudgetError
+        For patterns, formats or sets that need too many states; and for a least length where the
+        pattern lets some lengths through and others not.
+    """
+    free = Strings()
+    free.passes, free.fails, free.excluded = strings.passes, strings.fails, strings.excluded
+    least, most = strings.shortest, strings.longest
+    found = _characters(_language(free, formulas, policy))
+    if least and not found.is_dense:
+        if least * found.dfa.n_states > _FOLDED_STATES:
+            raise BudgetError(
+                "states of a pattern times minLength", _FOLDED_STATES, "lower minLength"
+            )
+        free.shortest, least = least, 0
+        found = _characters(_language(free, formulas, policy))
+    return found, least, most
+
+
+_FOLDED_STATES = 50_000
+
+
+def _language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa:
+    if is_unconstrained(strings):
+        return any_key(policy)
+    return string_language(strings, formulas, policy)
+
+
+@lru_cache(maxsize=64)
+def _characters(texts: Dfa) -> Characters:
+    return Characters(texts)
 
 
 def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa:

@@ -1,0 +1,200 @@
+"""Arrays whose items differ, and containers left out: verdicts, and masks token by token."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastmask as fm
+from fastmask.texts import last_value
+
+BYTES = [bytes([i]) for i in range(256)]
+LONGER = [
+    *(b'","', b",1", b"1,2", b'a",', b'","a"', b'","b","', b'"]', b"},{", b'{"a":1}', b", 1"),
+    *(b", 2]", b"[1,1", b"[1,2", b'":1,"', b'"b":2', b"true,", b",true", b"],[", b"[],[", b"1.0"),
+    *(b",1.0]", b"1e0", b"0,0]", b"-0", b'b","a","', b"[[],", b',""'),
+]
+VOCABULARY = fm.Vocabulary([*BYTES, b"<end>", *LONGER], eos_token_ids=[256])
+ENDLESS = {"type": "array", "uniqueItems": True}
+INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+TWINS = {"type": "array", "not": {"uniqueItems": True}}
+
+SCHEMAS: list[dict[str, Any]] = [
+    {"uniqueItems": True},
+    {**ENDLESS, "items": STRING},
+    {**ENDLESS, "items": INTEGER},
+    {**ENDLESS, "items": {"type": "number"}},
+    {**ENDLESS, "items": {**STRING, "maxLength": 1}, "minItems": 2},
+    {**ENDLESS, "items": {**STRING, "maxLength": 40}},
+    {**ENDLESS, "items": {**INTEGER, "minimum": 0, "maximum": 100}, "maxItems": 3},
+    {**ENDLESS, "items": {"required": ["a"], "properties": {"a": INTEGER, "b": STRING}}},
+    {**ENDLESS, "items": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}},
+    {**ENDLESS, "items": {**ENDLESS, "items": INTEGER, "maxItems": 2}},
+    {**ENDLESS, "prefixItems": [{"type": "boolean"}, {"type": "boolean"}]},
+    {**ENDLESS, "prefixItems": [INTEGER, {"enum": [1, 2]}, {"const": 1}], "minItems": 3},
+    {**ENDLESS, "contains": {"const": 1}},
+    {**ENDLESS, "items": {"type": ["object", "null"], "maxProperties": 1}},
+    {**ENDLESS, "items": {"pattern": "^[ab]$", "type": "string"}, "minItems": 2},
+    {**ENDLESS, "items": STRING, "maxItems": 2, "contains": {"const": "a"}},
+    {"additionalProperties": {**ENDLESS, "items": INTEGER}},
+    TWINS,
+    {**TWINS, "items": INTEGER, "maxItems": 3},
+    {**TWINS, "prefixItems": [INTEGER, STRING], "items": {"type": "boolean"}, "maxItems": 4},
+    {"not": {"const": {"a": 1}}},
+    {"not": {"enum": [[1], [2, 3], {"a": 1, "b": [2]}]}},
+    {
+        "type": "object",
+        "properties": {"a": {"enum": [1, 2]}, "b": {"enum": [1, 2]}},
+        "additionalProperties": False,
+        "required": ["a"],
+        "not": {"enum": [{"a": 1}, {"a": 1, "b": 2}]},
+    },
+    {"type": "array", "items": {"enum": [1, 2]}, "maxItems": 2, "not": {"enum": [[], [1], [2, 2]]}},
+]
+
+
+def scalar(chooser: random.Random) -> Any:
+    return chooser.choice([None, True, False, 0, 1, 2, 10, -1, 1.5, "", "a", "b", "ab"])
+
+
+def instance(chooser: random.Random, depth: int = 0) -> Any:
+    """A small value that is often in one of the schemas, or nearly."""
+    kind = chooser.random()
+    if kind < 0.55 and depth < 3:
+        items = [instance(chooser, depth + 1 + (depth > 0)) for _ in range(chooser.randint(0, 4))]
+        if items and kind < 0.35:
+            same = [item for item in items if type(item) is type(items[0])]
+            items = same * chooser.randint(1, 2)
+        return items
+    if kind < 0.75 and depth < 3:
+        keys = chooser.sample(["a", "b", "c"], chooser.randint(0, 2))
+        return {key: instance(chooser, depth + 2) for key in keys}
+    return scalar(chooser)
+
+
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+def test_verdicts_and_masks(number):
+    """Texts are accepted as the validator says; masks are what single tokens say."""
+    validators = pytest.importorskip("jsonschema_rs")
+    schema = SCHEMAS[number]
+    chooser = random.Random(number)
+    is_valid = validators.Draft202012Validator(schema).is_valid
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    compared = 0
+    for _ in range(60):
+        value = instance(chooser)
+        text = json.dumps(value)
+        matcher = fm.GrammarMatcher(compiled)
+        assert (matcher.accept_bytes(text) and matcher.is_completed()) == is_valid(value), text
+        if compared < 40:
+            compared += compare_masks(compiled, text, chooser)
+
+
+def compare_masks(compiled: fm.CompiledGrammar, text: str, chooser: random.Random) -> int:
+    matcher = fm.GrammarMatcher(compiled)
+    compared = 0
+    for character in text:
+        if chooser.random() < 0.4:
+            single = [i for i in range(VOCABULARY.size) if i != 256 and matcher.is_token_allowed(i)]
+            if matcher.is_completed():
+                single = sorted([*single, 256])
+            assert matcher.allowed_token_ids().tolist() == single
+            assert np.array_equal(matcher.naive_row(), matcher.next_token_bitmask())
+            compared += 1
+        if not matcher.accept_bytes(character):
+            break
+    return compared
+
+
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+def test_every_walk_can_be_finished(number):
+    """Whatever tokens are taken, the text can be brought to an end, and is valid then."""
+    validators = pytest.importorskip("jsonschema_rs")
+    schema = SCHEMAS[number]
+    is_valid = validators.Draft202012Validator(schema).is_valid
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    finished = 0
+    for seed in range(12):
+        chooser = random.Random(seed)
+        matcher = fm.GrammarMatcher(compiled)
+        text = b""
+        for _ in range(150):
+            ids = matcher.allowed_token_ids().tolist()
+            assert ids
+            if 256 in ids and chooser.random() < 0.3:
+                break
+            likely = [i for i in ids if i > 256 or chr(i) in '"[]{},:ab012']
+            token = chooser.choice(likely or ids)
+            if token == 256:
+                break
+            assert matcher.accept_token(token)
+            text += VOCABULARY.tokens[token]
+        if matcher.is_completed():
+            assert is_valid(json.loads(text)), text
+            finished += 1
+    assert finished
+
+
+def test_a_token_that_ends_two_items_is_decided_by_the_first():
+    compiled = fm.CompiledGrammar(
+        fm.Grammar.from_json_schema({**ENDLESS, "items": STRING}), VOCABULARY
+    )
+    token = VOCABULARY.tokens.index(b'","a"')
+    for first, allowed in (("a", False), ("b", True), ("aa", True)):
+        matcher = fm.GrammarMatcher(compiled)
+        assert matcher.accept_bytes(f'["{first}')
+        assert (token in matcher.allowed_token_ids()) is allowed
+        assert matcher.accept_token(token) is allowed
+
+
+def test_forced_text_knows_the_items_that_came():
+    schema = {**ENDLESS, "items": {"enum": list(range(100, 200))}, "minItems": 100}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes("[" + ",".join(str(i) for i in range(100, 198)) + ",19")
+    assert matcher.find_jump_forward_bytes() == b""
+    assert matcher.accept_bytes("8")
+    assert matcher.find_jump_forward_bytes() == b""  # white space may stand before the comma
+    assert matcher.accept_bytes(",")
+    assert matcher.accept_bytes("1")
+    assert matcher.find_jump_forward_bytes() == b"99"
+
+
+def test_items_are_told_apart_by_value_and_not_by_spelling():
+    grammar = fm.Grammar.from_json_schema(
+        {**ENDLESS, "items": {"type": ["string", "number"]}}, strings="any", numbers="any"
+    )
+    compiled = fm.CompiledGrammar(grammar, VOCABULARY)
+    for text, valid in (
+        (r'["a", "\u0061"]', False),
+        (r'["a", "\u0062"]', True),
+        ("[1, 1.0]", False),
+        ("[100, 1e2]", False),
+        ("[1, 10]", True),
+        ("[0.1, 0.10]", False),
+    ):
+        matcher = fm.GrammarMatcher(compiled)
+        assert (matcher.accept_bytes(text) and matcher.is_completed()) is valid, text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b'"a"', b'"\\""', b'"a\\\\"', b'"\\\\\\""', b"1", b"-1.5e3", b"true", b"null", b'""'),
+        *(b"[]", b"{}", b'[1, "]", {"[": "\\""}]', b'{"a": [{}, "x"], "b\\\\": "}"}'),
+        *(b'["' + b"a" * 1000 + b'", {"b": "' + b'\\"' * 400 + b'"}]', b'"' + b"\\" * 600 + b'"'),
+    ],
+)
+def test_last_value(value):
+    for before in (b"", b"[", b'["\\"", ', b'{"a":', b'[{"x": "]}\\\\"}, '):
+        for behind in (b"", b" \n"):
+            text = before + value + behind
+
+            def tail(size: int, text: bytes = text) -> bytes:
+                return text[-size:]
+
+            assert last_value(tail) == value
