@@ -6,14 +6,24 @@ section of results. What has not been recorded is left out.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import maskbench_figures as maskbench
+
+from fastmask.benchmarking.plots import draw as draw_record
+from fastmask.benchmarking.tables import table
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "bench" / "record"
 RESULTS = RECORDS / "RESULTS.md"
 README = ROOT / "README.md"
+PARTS = {
+    "sweep": "Masks over real vocabularies",
+    "curves": "How costs grow",
+    "serving": "Many matchers",
+    "start": "Starts",
+}
 BEGIN, END = "<!-- results: written by bench/report.py -->", "<!-- results end -->"
 
 
@@ -49,9 +59,22 @@ def maskbench_section(draw: bool) -> tuple[str, str]:
     return "\n".join(parts), "\n".join(short)
 
 
+def bench_section(name: str, title: str, draw: bool) -> str:
+    """A part of ``fastmask bench``."""
+    path = RECORDS / f"{name}.json"
+    if not path.is_file():
+        return ""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    pictures = draw_record(record, RECORDS) if draw else sorted(RECORDS.glob(f"{name}-*.png"))
+    shown = "\n".join(f"\n![{picture.stem}]({picture.name})" for picture in pictures)
+    return f"\n\n## {title}\n\n{table(record)}\n{shown}\n"
+
+
 def sections(draw: bool = True) -> tuple[str, str]:
     """The text of RESULTS.md and of the README's section."""
     full, short = maskbench_section(draw)
+    for name, title in PARTS.items():
+        full += bench_section(name, title, draw)
     return "# Results\n\nWritten by `bench/report.py` from the records beside it.\n\n" + full, short
 
 

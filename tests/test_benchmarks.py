@@ -135,6 +135,40 @@ def test_maskbench_from_end_to_end(tmp_path, report):
     assert "| fastmask | 2 |" in report.maskbench.times_table([record], record.measured)
 
 
+@pytest.mark.large
+@pytest.mark.filterwarnings("ignore")
+def test_parts_measure_draw_and_check(tmp_path):
+    """Small ones of the sweep, the curves and the server; the answers are checked on the way."""
+    from fastmask.benchmarking import curves, plots, serving, sweep, tables
+
+    only = ["fastmask"]
+    found = [
+        sweep.run(["gpt2_50k"], only),
+        curves.run("gpt2_50k", only, ["tools", "maxLength"]),
+        serving.run("gpt2_50k", only),
+    ]
+    assert {row["state"] for row in found[0]["masks"]} == set(sweep.STATES)
+    assert not [row for row in found[0]["masks"] if "error" in row]
+    for row in found[0]["naive"]:
+        assert row["naive"] > row["read"] > 0
+    assert not [point for point in found[1]["points"] if "error" in point]
+    assert ("tools", "fastmask", "mask") in curves.exponents(found[1])
+    for record in found:
+        assert record["machine"]["cores"]
+        assert tables.table(json.loads(json.dumps(record)))
+    pytest.importorskip("matplotlib")
+    assert len([path for record in found for path in plots.draw(record, tmp_path)]) == 6
+
+
+def test_bench_command_lists_vocabularies_and_refuses_unknown_parts(capsys):
+    from fastmask.cli import main
+
+    assert main(["bench", "--list", "--json"]) == 0
+    assert "gpt2_50k" in json.loads(capsys.readouterr().out)
+    assert main(["bench", "nothing"]) == 2
+    assert "sweep" in capsys.readouterr().err
+
+
 def test_what_is_written_is_what_was_recorded(report):
     full, short = report.sections(draw=False)
     assert report.RESULTS.read_text(encoding="utf-8") == full

@@ -255,8 +255,11 @@ def test_facts():
 
 def test_counts_of_contains_are_held_against_each_other():
     for schema in (
-        {"contains": {"type": "string"}, "minContains": 2, "allOf": [
-            {"contains": {"type": "string"}, "minContains": 0, "maxContains": 1}]},
+        {
+            "contains": {"type": "string"},
+            "minContains": 2,
+            "allOf": [{"contains": {"type": "string"}, "minContains": 0, "maxContains": 1}],
+        },
         {"contains": {"const": 1}, "items": {"type": "string"}},
         {"contains": {"minimum": 5}, "minContains": 3, "maxItems": 2},
         {"prefixItems": [{"const": 1}], "contains": {"const": 2}, "maxItems": 1},

@@ -59,9 +59,9 @@ def growth_exponent(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     The smaller half, where what does not grow still rules, is left out. None for fewer than three
     points.
     """
-    order = np.argsort(xs)
-    x, y = np.log(np.asarray(xs, float)[order]), np.log(np.asarray(ys, float)[order])
-    keep = x >= (x[0] + x[-1]) / 2 if x.size else np.zeros(0, bool)
-    if x.size < 3 or keep.sum() < 2:
+    n = len(xs)
+    if n < 3:
         return None
-    return float(np.polyfit(x[keep], y[keep], 1)[0])
+    larger = np.argsort(xs)[-((n + 1) // 2) :]
+    x, y = np.log(np.asarray(xs, float)[larger]), np.log(np.asarray(ys, float)[larger])
+    return float(np.polyfit(x, y, 1)[0])

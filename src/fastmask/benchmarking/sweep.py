@@ -17,10 +17,14 @@ from .engines import Engine, RefusedError, installed, make, versions
 from .records import spread, stamp
 from .vocabularies import RawVocabulary, available, load
 
-__all__ = ["AGE", "STATES", "chosen_vocabularies", "run"]
+__all__ = ["AGE", "ANSWERS", "STATES", "chosen_vocabularies", "run"]
 
 AGE = r'\{"age": [0-9]+\}'
-_ANSWER = b'{"age": 42}'
+#: Patterns for naive against table, each with an answer whose prefixes reach all states.
+ANSWERS = {
+    AGE: b'{"age": 42}',
+    r"[ -~]{1,60}": b"plain words " * 5,
+}
 _PERSON = {
     "type": "object",
     "properties": {
@@ -40,8 +44,8 @@ STATES: dict[str, tuple[dict[str, Any], bytes]] = {
     "an address": ({"regex": r"[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}"}, b"ada"),
     "a key of a schema": ({"schema": _PERSON}, b'{"'),
     "a string of a schema": ({"schema": _PERSON}, b'{"name": "A'),
-    "an e-mail of a schema": ({"schema": _PERSON}, b'{"email": "ada@'),
-    "an enum of a schema": ({"schema": _PERSON}, b'{"name": "A", "tags": ["'),
+    "an e-mail of a schema": ({"schema": _PERSON}, b'{"name": "A", "email": "ada@'),
+    "an enum of a schema": ({"schema": _PERSON}, b'{"name": "A", "age": 3, "tags": ["'),
     "a value of nested JSON": ({"json": True}, b'[[{"a": '),
     "behind a value of nested JSON": ({"json": True}, b'[[{"a": 1'),
 }
@@ -101,7 +105,10 @@ def run(
             about = {"vocabulary": name, "size": vocabulary.size, "engine": label}
             if label == "fastmask":
                 record["vocabularies"].append(_described(vocabulary, engine))
-                record["naive"].append({**about, **naive_against_table(engine, vocabulary)})
+                record["naive"] += [
+                    {**about, **naive_against_table(engine, vocabulary, pattern)}
+                    for pattern in ANSWERS
+                ]
             record["apply"] += [
                 {**about, **row} for row in _applied(engine, vocabulary.size, rounds)
             ]
@@ -179,32 +186,44 @@ def _applied(engine: Engine, size: int, rounds: int) -> list[dict[str, Any]]:
     return found
 
 
-def naive_against_table(engine: Any, vocabulary: RawVocabulary) -> dict[str, Any]:
-    """The age answer's masks by trying every token, by a table made first, and as they come.
+def naive_against_table(
+    engine: Any, vocabulary: RawVocabulary, pattern: str = AGE
+) -> dict[str, Any]:
+    """An answer's masks by trying every token, from a table made first, and as they are reached.
 
     Parameters
     ----------
     engine : Fastmask
     vocabulary : RawVocabulary
+    pattern : str
+        Of `ANSWERS`.
 
     Returns
     -------
     dict
-        Nanoseconds of one answer's masks: ``naive``; ``table``, to make the table, and ``read``,
-        to read it; ``split``, rows made when a text first reaches them, and ``split_again``.
-        ``crossing``: the number of answers from which the table is cheaper than naive masks.
+        Nanoseconds. Of one answer: ``naive``, each mask by trying every token; ``read``, each mask
+        from a table; ``split``, rows made when the text first reaches them. Of the table of all
+        states: ``table_by_naive``, by trying every token in each, and ``table``, by the trie.
+        ``crossing_by_naive`` and ``crossing``: the number of answers from which a table made so is
+        cheaper than naive masks.
     """
     from ..bitmask import allocate_token_bitmask
     from ..matcher import GrammarMatcher
     from ..naive import naive_mask
 
-    tokens = vocabulary.tokenize(_ANSWER)
+    text = ANSWERS[pattern]
+    tokens = vocabulary.tokenize(text)
     bitmask = allocate_token_bitmask(1, vocabulary.size)
-    compiled = engine.compile({"regex": AGE})
+    compiled = engine.compile({"regex": pattern})
+    states = len(compiled.mask_table())
 
     def naive() -> None:
         for length in range(len(tokens) + 1):
             naive_mask(compiled, tokens[:length], engine.vocabulary)
+
+    def naive_in_all_states() -> None:
+        for length in range(len(text) + 1):
+            naive_mask(compiled, text[:length], engine.vocabulary)
 
     def answer() -> None:
         matcher = GrammarMatcher(compiled)
@@ -216,20 +235,23 @@ def naive_against_table(engine: Any, vocabulary: RawVocabulary) -> dict[str, Any
     with quiet():
         tables, splits = [], []
         for _ in range(5):
-            compiled = engine.compile({"regex": AGE})
+            compiled = engine.compile({"regex": pattern})
             tables.append(once(compiled.mask_table)[0])
-            compiled = engine.compile({"regex": AGE})
+            compiled = engine.compile({"regex": pattern})
             splits.append(once(answer)[0])
-        once_naive = float(np.median(steady(naive, seconds=0.2, rounds=5)))
+        by_naive = min(once(naive_in_all_states)[0] for _ in range(2)) * states / (len(text) + 1)
+        once_naive = min(once(naive)[0] for _ in range(3))
         read = float(np.median(steady(answer)))
     table = float(np.median(tables))
     return {
+        "pattern": pattern,
         "masks": len(tokens) + 1,
-        "states": len(compiled.mask_table()),
+        "states": states,
         "naive": once_naive,
+        "table_by_naive": by_naive,
         "table": table,
         "read": read,
         "split": float(np.median(splits)),
-        "split_again": read,
+        "crossing_by_naive": by_naive / (once_naive - read),
         "crossing": table / (once_naive - read),
     }

@@ -21,6 +21,7 @@ _COMMANDS = {
     "demo": "compile patterns, mask an answer step by step, measure naive against table",
     "mask": "which tokens may come next after a text",
     "check": "texts against a grammar: the byte that fails and what was allowed there",
+    "bench": "what masks cost here: real vocabularies, growth, batches, starts, other engines",
     "reproduce": "every figure of the lesson, recomputed beside what it should be",
     "warm-up": "compile every kernel now",
 }
