@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels import layout
-from .automaton import MOST_DIFFERENT, finite
+from .automaton import MOST_DIFFERENT, VALUE_BYTES, finite
 from .constants import Constant, Key
 from .containers import Arrays
+from .items import FreshStrings, ListedStrings
 from .values import FALSE, TRUE, Value
 
 if TYPE_CHECKING:
@@ -94,17 +95,28 @@ class ArrayRule:
             item = automaton.call(c.rest, depth + 1, self._back)
             self._plain = self._write_states(None, automaton.end, item)
             return
+        self._listed = None
+        is_alike = c.rest is not FALSE and _is_alike(c)
+        if c.unique is True and is_alike:
+            self._listed = ListedStrings.of(automaton, c.rest)
         self._is_few = c.unique is True and all(
             finite(automaton.formulas, item, MOST_DIFFERENT) is not None
             for item in (*c.prefix, c.rest)
         )
-        reads_items = c.unique is not None and not self._is_few
+        if self._listed:
+            self._is_few = False
+        reads_items = c.unique is not None and not self._is_few and not self._listed
+        self._reads_items = reads_items
         self.tables.reads_items |= reads_items
+        self._fresh = FreshStrings(automaton, self._back)
         self._begin, self._close, self._comma = (self.tables.new_symbol() for _ in range(3))
         step, program = layout.STEP, self.tables.program
         comma = program(step, self._comma, layout.ITEM_TEXT if reads_items else 0)
         self._open = self._write_states(
-            comma, program(step, self._close), program(step, self._begin)
+            comma,
+            program(step, self._close),
+            program(step, self._begin),
+            b'"' if self._listed else VALUE_BYTES,
         )
         self._vague = self._vague_action() if reads_items else layout.DEAD
 
@@ -119,7 +131,9 @@ class ArrayRule:
 
     # --- states ----------------------------------------------------------------------------------
 
-    def _write_states(self, comma: int | None, close: int, item: int) -> int:
+    def _write_states(
+        self, comma: int | None, close: int, item: int, first_bytes: bytes = VALUE_BYTES
+    ) -> int:
         """Write the states; the one behind the opening bracket.
 
         The actions on a comma (None: just go on), on the closing bracket, and on the first byte of
@@ -127,7 +141,7 @@ class ArrayRule:
         """
         automaton, tables = self.automaton, self.tables
         key = tables.new_states(1)
-        automaton.write_item_bytes(key, item)
+        tables.row(key)[[*first_bytes]] = item
         line = automaton.line(self.depth + 1)
         begin = tables.new_states(1)
         first = automaton.chain(line, key)
@@ -172,16 +186,10 @@ class ArrayRule:
         seen = frame.seen
         if symbol == self._close:
             return 0, self.automaton.end if self._may_close(seen) else layout.DEAD
+        if self._listed is not None:
+            return self._listed_move(frame, symbol, self._listed)
         if symbol == self._begin:
-            codes = [
-                self.tables.program(
-                    layout.SET,
-                    self._frame(after).register,
-                    0,
-                    self.automaton.call(value, self.depth + 1, self._back),
-                )
-                for after, value in self._options(seen)
-            ]
+            codes = [code for way in self._options(seen) for code in self._item_actions(*way)]
             return 0, self.tables.choice(codes)
         if self._remembers(seen):
             if symbol == self._comma:
@@ -189,8 +197,40 @@ class ArrayRule:
             value = self.automaton.key_of_text(symbol)
             if value is None:
                 return 0, layout.DEAD
+            self._fresh.follow(seen.used, value)
             seen = seen._replace(used=seen.used | {value}, first=False)
         return self.behind_item(seen)
+
+    def _item_actions(self, after: _Seen, value: Value) -> Iterator[int]:
+        """The actions on the first byte of an item, behind which ``after`` is known."""
+        program, register = self.tables.program, self._frame(after).register
+        if self._reads_items:
+            strings = self._fresh.action(value)
+            if strings:
+                yield program(layout.SET, register, 0, strings)
+                value = self.automaton.formulas.conjunction(value, self._fresh.others)
+        if value is not FALSE and not self.automaton.is_empty(value):
+            call = self.automaton.call(value, self.depth + 1, self._back)
+            yield program(layout.SET, register, 0, call)
+
+    def _listed_move(
+        self, frame: ArrayFrame, symbol: int, listed: ListedStrings
+    ) -> tuple[int, int]:
+        """A move where items are out of a list of strings."""
+        seen, c = frame.seen, self.conjunction
+        is_full = c.longest is not None and len(seen.used) >= c.longest
+        if is_full or len(seen.used) == len(listed.texts):
+            return 0, layout.DEAD
+        if symbol in (self._begin, self._comma):
+            return frame.register, listed.root if symbol == self._begin else self._next
+        if symbol in listed.guards:
+            texts, state = listed.guards[symbol]
+            return frame.register, layout.DEAD if seen.used.issuperset(texts) else state
+        text = listed.texts[symbol]
+        if text in seen.used or c.shortest > len(listed.texts):
+            return 0, layout.DEAD
+        after = seen._replace(n=min(seen.n + 1, self._cap), used=seen.used | {text})
+        return self._frame(after).register, self._back
 
     def behind_item(self, seen: _Seen) -> tuple[int, int]:
         """The register behind a comma, and the action to go on with."""
@@ -200,7 +240,7 @@ class ArrayRule:
 
     def _remembers(self, seen: _Seen) -> bool:
         """Whether values that come matter later and are told by their texts."""
-        return not seen.twins or (self.conjunction.unique is True and not self._is_few)
+        return self._reads_items and (not seen.twins or self.conjunction.unique is True)
 
     def _options(self, seen: _Seen) -> list[tuple[_Seen, Value]]:
         """The next item: its formula and what is known behind it, one for each way to count it."""
@@ -401,7 +441,7 @@ class ArrayRule:
         return False
 
 
-def _is_alike(arrays: Arrays) -> bool:
+def _is_alike(arrays: Any) -> bool:
     """Whether all items are asked the same, but that they differ."""
     return not (arrays.prefix or arrays.counts or arrays.somewhere or arrays.excluded)
 

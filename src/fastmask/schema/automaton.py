@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays import I32
 from ..automata import Dfa
 from ..errors import BudgetError
 from ..kernels import layout
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from ..tables import Tables
     from .formulas import Formulas
 
-__all__ = ["MOST_DIFFERENT", "SchemaAutomaton", "finite"]
+__all__ = ["MOST_DIFFERENT", "VALUE_BYTES", "SchemaAutomaton", "finite"]
 
-_VALUE_BYTES = b'"-0123456789[{tfn'
+VALUE_BYTES = b'"-0123456789[{tfn'
 _MOST_INDENT = 40
 _MOST_SPACE = 64
 #: Values of which an array may have each once, at the most.
@@ -105,7 +106,7 @@ class SchemaAutomaton:
     def write_item_bytes(self, state: int, code: int) -> None:
         """Give every byte that a value can begin with an action."""
         row = self.tables.row(state)
-        for byte in _VALUE_BYTES:
+        for byte in VALUE_BYTES:
             row[byte] = code
 
     def _write_value(self, state: int, value: Value, depth: int) -> None:
@@ -279,6 +280,43 @@ class SchemaAutomaton:
         first = int(ids[dfa.start])
         self._embedded[key] = first  # type: ignore[index]
         return first
+
+    def guarded(
+        self, keys: list[tuple[bytes, int]], root: int, places: I32, of_code: dict[int, str]
+    ) -> dict[int, tuple[tuple[str, ...], int]]:
+        """Have branches of a trie taken only by a step, which knows if a key behind may still come.
+
+        ``keys``, ``root`` and ``places`` are those of `Tables.insert_keys`. Returns the keys behind
+        a branch and its state, by the step's symbol.
+        """
+        tables = self.tables
+        guards: dict[int, tuple[tuple[str, ...], int]] = {}
+        parents, bytes_, firsts, counts = places.T.tolist()
+        for i in range(1, len(counts)):
+            parent = (parents[i] - root) >> tables.shift
+            if counts[i] < counts[parent]:
+                symbol = tables.new_symbol()
+                below = keys[firsts[i] : firsts[i] + counts[i]]
+                names = tuple({of_code[code]: None for _, code in below})
+                guards[symbol] = (names, root + (i << tables.shift))
+                tables.row(parents[i])[bytes_[i]] = tables.program(layout.STEP, symbol)
+        return guards
+
+    def embed_ending(self, dfa: Dfa, codes: list[int]) -> int:
+        """Lay out an automaton; the move into an accepting state is an action, by its label.
+
+        Nothing may follow in it behind what it accepts. Returns its first state, 0 if it is empty.
+        """
+        tables = self.tables
+        n = dfa.n_states
+        base = tables.new_states(n - 1) >> tables.shift
+        ids = (np.arange(n) + base - 1) << tables.shift
+        ids[0] = 0
+        ends = dfa.labels != 0
+        ids[ends] = np.array(codes)[dfa.labels[ends]]
+        block = tables.actions[base : base + n - 1]
+        block[:, :256] = ids[dfa.table[1:, dfa.classes.astype(np.int64)]]
+        return int(ids[dfa.start])
 
     def _counted(self, conjunction: Any) -> int:
         """The action on the opening quote of strings whose characters are counted."""

@@ -47,6 +47,8 @@ class Characters:
         How many characters have to come at least, one that is begun left out.
     is_dense : bool
         Whether from every state each number of characters from the least on can be read.
+    is_endless : bool
+        Whether from every state any number of characters can be exceeded.
     """
 
     def __init__(self, strings: Dfa) -> None:
@@ -62,6 +64,7 @@ class Characters:
         self.between = labels == places.start
         self.missing = self._missing(table)
         self.is_dense = self._can_take_more(table)
+        self.is_endless = self._can_go_on(table)
 
     def _missing(self, table: Any) -> npt.NDArray[np.int64]:
         missing = np.full(len(table), _FAR, np.int64)
@@ -94,6 +97,17 @@ class Characters:
                 return bool(good.all())
             good = after
 
+    def _can_go_on(self, table: Any) -> bool:
+        """Whether every state can come to one that comes again; every circle has a character."""
+        inside = table != self.end
+        good = np.ones(len(table), np.bool_)
+        good[[0, self.end]] = False
+        while True:
+            after = good & (inside & good[table]).any(axis=1)
+            if (after == good).all():
+                return int(good.sum()) == len(table) - 2
+            good = after
+
 
 def count_characters(
     tables: Tables, strings: Characters, least: int, most: int | None, end: int
@@ -101,7 +115,7 @@ def count_characters(
     """Lay out strings of ``least`` to ``most`` characters; the action on their opening quote.
 
     ``end`` is the state behind the closing quote. With ``least`` above 0 the strings have to be
-    dense.
+    dense, or endless if there is no ``most``.
     """
     dfa, missing = strings.dfa, strings.missing
     limit = _NO_LIMIT if most is None else most

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._arrays import I32
 from ..automata import Dfa, any_text
 from ..kernels import layout
 from . import spelling
@@ -30,8 +29,6 @@ __all__ = ["ObjectRule", "names_left_out"]
 
 CALL_RANK = (1 << 24) + 1
 BODY_RANK = (1 << 24) + 2
-
-_MOST_SPELLINGS = 100_000
 
 #: A key spelled, and the action on the quote behind it.
 _Key = tuple[bytes, int]
@@ -115,6 +112,7 @@ class ObjectRule:
         self._nexts: dict[int, int] = {}
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
         self._bodies: dict[int, KeyBody] = {}
+        self._wide: dict[tuple[str, ...], int] = {}
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
@@ -391,7 +389,10 @@ class ObjectRule:
         for name in self.names if free or not missing else missing[:1]:
             if self._may_come(frame, name):
                 register, action = self._after_key(frame, name, self.names[name], self._member)
-                yield min(map(len, self._spelled(name))) + 2, register, action
+                spelled = spelling.key_language(
+                    Dfa.literal(encoded(name)), self.automaton.policy
+                ).shortest()
+                yield len(spelled or b"") + 1, register, action
         if missing and not free:
             return
         known = {name for name in frame.seen if name is not None}.union(self._forbidden, self.names)
@@ -419,10 +420,17 @@ class ObjectRule:
         others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
         if not others and not self._has_key(frame):
             return layout.DEAD
-        if len(others) == 1 and self._classes[others[0]][0] is None:
-            return self._trie(frame, others[0])
-        codes = [self._trie(frame, -1)] if self._has_name(frame) else []
         known = frame.unnamed | self._forbidden | self.names.keys()
+        is_narrow = all(self._spelled(name) is not None for name in known)
+        if is_narrow and len(others) == 1 and self._classes[others[0]][0] is None:
+            return self._trie(frame, others[0])
+        coming = {name: self._may_come(frame, name) for name in self.names}
+        codes = []
+        if any(comes and self._spelled(name) is not None for name, comes in coming.items()):
+            codes.append(self._trie(frame, -1))
+        if not is_narrow:
+            wide = (name for name, comes in coming.items() if comes and self._spelled(name) is None)
+            codes.append(self._wide_keys(tuple(wide)))
         codes += [self._other_keys(where, known) for where in others]
         return self.tables.choice(codes) if len(codes) != 1 else codes[0]
 
@@ -442,28 +450,16 @@ class ObjectRule:
                 step = self.tables.program
                 for name, symbol in self._key_symbols.items():
                     code = step(layout.STEP, symbol)
-                    keys += [(text, code) for text in self._spelled(name)]
-            keys += [(text, layout.DEAD) for name in new for text in self._spelled(name)]
+                    keys += [(text, code) for text in self._spelled(name) or ()]
+            keys += [(text, layout.DEAD) for name in new for text in self._spelled(name) or ()]
             keys.sort()
             body = self._body(other) if other >= 0 else None
             state, places = self.tables.insert_keys(keys, root, body)
             if other < 0:
-                self._guard(keys, state, places)
+                guards = self.automaton.guarded(keys, state, places, self._of_code)
+                self._guards.update(guards)
             self._tries[seen, other] = state
         return state
-
-    def _guard(self, keys: list[_Key], root: int, places: I32) -> None:
-        """Have branches of a trie taken only if one of the keys behind them may still come."""
-        tables = self.tables
-        parents, bytes_, firsts, counts = places.T.tolist()
-        for i in range(1, len(counts)):
-            parent = (parents[i] - root) >> tables.shift
-            if counts[i] < counts[parent]:
-                symbol = tables.new_symbol()
-                below = keys[firsts[i] : firsts[i] + counts[i]]
-                names = tuple({self._of_code[code]: None for _, code in below})
-                self._guards[symbol] = (names, root + (i << tables.shift))
-                tables.row(parents[i])[bytes_[i]] = tables.program(layout.STEP, symbol)
 
     def _has_key(self, frame: ObjectFrame) -> bool:
         """Whether any key may come."""
@@ -503,9 +499,21 @@ class ObjectRule:
             for other in self.names
         )
 
-    def _spelled(self, name: str) -> list[bytes]:
-        found = spelling.spellings_of(name, self.automaton.policy)
-        return found if isinstance(found, list) else list(found.strings(_MOST_SPELLINGS))
+    def _spelled(self, name: str) -> list[bytes] | None:
+        """The texts of a key, or None where they are too many to be listed."""
+        return spelling.few_spellings(name, self.automaton.policy)
+
+    def _wide_keys(self, names: tuple[str, ...]) -> int:
+        """The state that begins some keys of many spellings."""
+        state = self._wide.get(names)
+        if state is None:
+            tables = self.tables
+            texts = sorted((encoded(name), number) for number, name in enumerate(names, 1))
+            keys = Dfa.from_strings([text for text, _ in texts], [n for _, n in texts])
+            spelled = spelling.key_language(keys, self.automaton.policy)
+            codes = [tables.program(layout.STEP, self._key_symbols[name]) for name in names]
+            state = self._wide[names] = self.automaton.embed_ending(spelled, [layout.DEAD, *codes])
+        return state
 
     def _body(self, other: int) -> KeyBody:
         """The string body in which keys of a class go on that fall out of the trie."""

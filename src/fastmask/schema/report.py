@@ -10,18 +10,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BudgetError, GrammarError, UnsatisfiableGrammarError
-from .constants import STRING
+from .constants import NUMBER, STRING, exact
 from .keywords import ASSERTED_FORMATS, DRAFTS, Draft
 from .references import Documents, Resource, escaped
-from .spelling import counted_strings, needs_counter
+from .spelling import counted_strings, needs_counter, number_language
 
 if TYPE_CHECKING:
     from .formulas import Formulas
     from .policy import Policy
 
-__all__ = ["SchemaReport", "check_counters", "reachable_schemas", "report_of", "unsatisfiable"]
+__all__ = ["SchemaReport", "check_limits", "reachable_schemas", "report_of", "unsatisfiable"]
 
 _CONFLICT_QUESTIONS = 400
+_FEW_REMAINDERS = 1_000
 _ANNOTATIONS = frozenset(
     "title description default examples example deprecated readOnly writeOnly $comment $vocabulary "
     "contentEncoding contentMediaType contentSchema".split()
@@ -108,23 +109,26 @@ def _why_annotation(
     return f"unknown keyword; is {close[0]} meant?" if close else "unknown keyword"
 
 
-def check_counters(formulas: Formulas, policy: Policy) -> None:
-    """Refuse now what no counter holds, and not when a text comes to it.
+def check_limits(formulas: Formulas, policy: Policy) -> None:
+    """Refuse now what no automaton and no counter holds, and not when a text comes to it.
 
     Raises
     ------
     BudgetError
-        A large ``minLength`` next to a pattern that lets some lengths through and others not.
+        A large ``minLength`` next to a pattern that lets some lengths through and others not, or a
+        ``multipleOf`` of too many digits.
     """
     documents = formulas.documents
     for _, node, _ in reachable_schemas(documents):
-        if not isinstance(node.get("minLength"), int) or len(node) < 2:
-            continue
         place = formulas.place(node, documents.resource_of(node, documents.root), ())
-        if place.types >> STRING & 1:
-            for conjunction in formulas.conjunctions(place, STRING):
-                if needs_counter(conjunction) and conjunction.shortest > 0:
-                    counted_strings(conjunction, formulas, policy)
+        if "minLength" in node and len(node) > 1 and place.types >> STRING & 1:
+            for strings in formulas.conjunctions(place, STRING):
+                if needs_counter(strings) and strings.shortest > 0:
+                    counted_strings(strings, formulas, policy)
+        if "multipleOf" in node and place.types >> NUMBER & 1:
+            for numbers in formulas.conjunctions(place, NUMBER):
+                if any(exact(step).numerator > _FEW_REMAINDERS for step in numbers.multiples):
+                    number_language(numbers, policy, formulas.spellings)
 
 
 def reachable_schemas(documents: Documents) -> Iterator[tuple[str, dict[str, Any], Draft]]:

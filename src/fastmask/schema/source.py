@@ -12,7 +12,7 @@ from ..errors import BudgetError, GrammarError, GrammarSyntaxError
 from .automaton import SchemaAutomaton
 from .normalise import normalise
 from .policy import Policy
-from .report import SchemaReport, check_counters, report_of, unsatisfiable
+from .report import SchemaReport, check_limits, report_of, unsatisfiable
 
 if TYPE_CHECKING:
     from ..tables import Tables
@@ -73,8 +73,9 @@ class JsonSchema:
         )
         if not self.formulas.emptiness.holds_something(self.formulas.root):
             raise unsatisfiable(self.formulas)
-        if b'"minLength"' in self.to_bytes():
-            check_counters(self.formulas, self.policy)
+        text = self.to_bytes()
+        if b'"minLength"' in text or b'"multipleOf"' in text:
+            check_limits(self.formulas, self.policy)
 
     @cached_property
     def report(self) -> SchemaReport:

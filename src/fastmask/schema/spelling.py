@@ -41,6 +41,7 @@ __all__ = [
     "any_key",
     "any_string",
     "counted_strings",
+    "few_spellings",
     "character_spellings",
     "is_unconstrained",
     "key_language",
@@ -170,7 +171,7 @@ def counted_strings(
     free.passes, free.fails, free.excluded = strings.passes, strings.fails, strings.excluded
     least, most = strings.shortest, strings.longest
     found = _characters(_language(free, formulas, policy))
-    if least and not found.is_dense:
+    if least and not (found.is_dense or (most is None and found.is_endless)):
         if least * found.dfa.n_states > _FOLDED_STATES:
             raise BudgetError(
                 "states of a pattern times minLength", _FOLDED_STATES, "lower minLength"
@@ -260,6 +261,11 @@ def key_language(keys: Dfa, policy: Policy) -> Dfa:
 def any_key(policy: Policy) -> Dfa:
     """The texts of all keys beside which others are named; closing quote included."""
     return any_string() if policy.strings == "any" else any_usual_string()
+
+
+def few_spellings(key: str, policy: Policy) -> list[bytes] | None:
+    """The texts of one key, without quotes, or None where they are over 64."""
+    return spellings(key, policy.strings == "any")
 
 
 def spellings_of(key: str, policy: Policy) -> list[bytes] | Dfa:

@@ -1,0 +1,127 @@
+"""String items that must differ, read inside the frame of their array.
+
+Out of a list of strings each may come once: the list is one trie whose ends are steps of the frame,
+so that nothing is made anew for an item. Of all strings, those that came are a trie that ends in
+nothing, and every other one falls out of it into the string body; an item more is one path more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..kernels import layout
+from . import spelling
+from .constants import STRING, Key
+from .values import Value
+
+if TYPE_CHECKING:
+    from ..tables import KeyBody
+    from .automaton import SchemaAutomaton
+
+__all__ = ["FreshStrings", "ListedStrings"]
+
+_MOST_LISTED = 1 << 15
+_BODY_RANK = (1 << 24) + 2
+_NO_STRINGS = {"type": ["null", "boolean", "number", "array", "object"]}
+
+
+class ListedStrings:
+    """The strings of a list, and steps for them.
+
+    Attributes
+    ----------
+    root : int
+        The state behind the opening quote.
+    texts : dict of int to str
+        The string that ends with a step, by its symbol.
+    guards : dict of int to (tuple of str, int)
+        The strings behind a branch and its state, by the symbol of the step that leads to it.
+    """
+
+    def __init__(self, automaton: SchemaAutomaton, spelled: dict[str, list[bytes]]) -> None:
+        tables = automaton.tables
+        self.texts = {tables.new_symbol(): text for text in spelled}
+        codes = {tables.program(layout.STEP, symbol): text for symbol, text in self.texts.items()}
+        keys = sorted((way, code) for code, text in codes.items() for way in spelled[text])
+        self.root, places = tables.insert_keys(keys, 0)
+        self.guards = automaton.guarded(keys, self.root, places, codes)
+
+    @classmethod
+    def of(cls, automaton: SchemaAutomaton, value: Value) -> ListedStrings | None:
+        """Those of a formula; None if it has other values, or ones of too many spellings."""
+        if value.types != 1 << STRING:
+            return None
+        formulas = automaton.formulas
+        spelled: dict[str, list[bytes]] = {}
+        for conjunction in formulas.conjunctions(value, STRING):
+            if conjunction.allowed is None or len(conjunction.allowed) > _MOST_LISTED:
+                return None
+            for text in sorted(conjunction.allowed):
+                if formulas.holds(value, text):
+                    ways = spelling.few_spellings(text, automaton.policy)
+                    if ways is None:
+                        return None
+                    spelled[text] = ways
+        return cls(automaton, spelled) if spelled else None
+
+
+class FreshStrings:
+    """All strings but those that came, by the set of those."""
+
+    def __init__(self, automaton: SchemaAutomaton, back: int) -> None:
+        self._automaton = automaton
+        self._back = back
+        self._body: KeyBody | None = None
+        documents = automaton.formulas.documents
+        scope = (documents.root,) if documents.dynamic else ()
+        #: Everything but strings.
+        self.others = automaton.formulas.place(_NO_STRINGS, documents.root, scope)
+        self._tries: dict[frozenset[Key], int] = {}
+        self._before: dict[frozenset[Key], frozenset[Key]] = {}
+
+    def follow(self, before: frozenset[Key], value: Key) -> None:
+        """Say that a value came behind some others."""
+        if isinstance(value, str):
+            strings = frozenset(key for key in before if isinstance(key, str))
+            self._before[strings | {value}] = strings
+
+    def action(self, value: Value) -> int:
+        """The action on the quote of the strings of a formula; DEAD where it asks more of them."""
+        automaton, formulas = self._automaton, self._automaton.formulas
+        conjunctions = formulas.conjunctions(value, STRING) if value.types >> STRING & 1 else ()
+        if len(conjunctions) != 1:
+            return layout.DEAD
+        c = conjunctions[0]
+        if not c.excluded or c.passes or c.fails or c.allowed is not None:
+            return layout.DEAD
+        if c.shortest or c.longest is not None:
+            return layout.DEAD
+        root = self._trie(c.excluded)
+        if not root:
+            return layout.DEAD
+        state = automaton.tables.new_states(1)
+        automaton.tables.row(state)[0x22] = root
+        return automaton.tables.program(layout.JUMP, state)
+
+    def _trie(self, used: frozenset[Key]) -> int:
+        """The first state of a trie of some strings; 0 if they have too many spellings."""
+        root = self._tries.get(used)
+        if root is None:
+            automaton = self._automaton
+            before = self._before.get(used, frozenset())
+            known = self._tries.get(before, 0)
+            new = used - before if known else used
+            keys = []
+            for text in new:
+                ways = spelling.few_spellings(str(text), automaton.policy)
+                if ways is None:
+                    return 0
+                keys += [(way, layout.DEAD) for way in ways]
+            if self._body is None:
+                body = automaton.key_body()
+                self._body = automaton.tables.key_body(*body, self._back, _BODY_RANK)
+            root = known
+            if keys or not known:
+                root, _ = automaton.tables.insert_keys(sorted(keys), known, self._body)
+            self._tries[used] = root
+        return root
