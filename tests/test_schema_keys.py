@@ -7,12 +7,12 @@ import pytest
 
 import fastmask as fm
 
-LONG = "EpfДляИнициализацииБазы"
+LONG = "Epf" + "ДИЖЯЦЮЩ" * 3
 VOCABULARY = fm.Vocabulary(
     [
         *(bytes([i]) for i in range(256)),
         b"<end>",
-        *('{"Epf'.encode(), "Для".encode(), b"\\u0414", b'":', b'":1', b',"', b'","', b"\\u00"),
+        *(b'{"Epf', "ДИЖ".encode(), b"\\u0414", b'":', b'":1', b',"', b'","', b"\\u00"),
     ],
     eos_token_ids=[256],
 )
