@@ -43,6 +43,7 @@ _CARRIED = (
     layout.R_N_ROWS,
 )
 _UNSHARED = 3  # references to a block: the list of blocks, the loop, the count itself
+_CHAINS = 1 << 12
 _AGAIN = -1 << 20  # something else had to be made first
 
 
@@ -90,13 +91,22 @@ class Rows:
         edges = 1 << (2 * n_nodes - 1).bit_length()
         self.record.bind(layout.R_EDGES, np.zeros(2 * edges, np.int64))
         self.record.bind(layout.R_EVENTS, np.zeros(layout.EVENT * 4 * n_nodes, np.int32))
+        # Readers take no lock, so the table stays; where it is full registers are asked for.
+        n_chains = _CHAINS if tables.is_open else 1
+        self.record.bind(layout.R_CHAINS, np.zeros(layout.CHAIN * n_chains, np.int32))
 
     def enlarged(self, tables: Tables, n_cells: int, n_nodes: int, n_events: int) -> Rows:
         """A new generation with the same contents and more room."""
         words = self.words
         rows = Rows(tables, n_cells, n_nodes, self.limit)
         rows.record.bind(layout.R_EVENTS, np.zeros(n_events, np.int32))
-        for slot in (layout.R_ROW_OF, layout.R_ROOT, layout.R_NODES, layout.R_EVENTS):
+        for slot in (
+            layout.R_ROW_OF,
+            layout.R_ROOT,
+            layout.R_NODES,
+            layout.R_EVENTS,
+            layout.R_CHAINS,
+        ):
             old = self.record.bound(slot)
             rows.record.bound(slot)[: old.size] = old
         for scalar in _CARRIED:

@@ -62,19 +62,24 @@ WORK = 4  # int32 per work item of the general step: action, register, list, sta
 # Events: where a walk needs to know the stack. (place, kind, depth, action, register)
 EVENT = 5
 POP = 1  # needs the list at `depth`
-READ = 2  # needs the action of program `action` for the register at `depth`
+READ = 2  # needs the action of program `action`, a step, for the register at `depth`
 KNOW = 3  # (of tree nodes) needs the register at `depth` itself
 LEFT = 5  # (of tree nodes) needs how many more the counting register allows and asks for
 WALK = 4  # needs nothing but to be walked, from state `action`
 MODEL = 6  # (of roots) needs the leaf of the body that state `action` is nearly alike
 
-# Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * program), where the
-# program is the step taken on it already, or 0.
+# Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * chain), where the chain is
+# that of the steps taken on it already.
 DEPTHS = 256
 DEEPEST = 24  # a list further down is told by its id, not by its state
 
-# Decision tree nodes: (kind, depth, action, first event, number of events, row, flags, address)
-NODE = 8
+# Chains of steps: (program of the last step, chain of those before it)
+CHAIN = 2
+CHAIN_PROGRAM = 0
+CHAIN_BEFORE = 1
+
+# Decision tree nodes: (kind, depth, action, first event, events, row, flags, address, chain)
+NODE = 9
 NODE_KIND = 0
 NODE_DEPTH = 1
 NODE_ACTION = 2
@@ -83,6 +88,7 @@ NODE_EVENTS = 4
 NODE_ROW = 5
 NODE_FLAGS = 6
 NODE_ADDRESS = 7
+NODE_CHAIN = 8  # (READ) steps that the register has taken before the one asked for
 LEAF = 0
 
 # The note of a descent that found no leaf: a tree node and the outcome without an edge, or NO_ROOT
@@ -191,6 +197,7 @@ R_EVENTS = 8  # int32[5 * n]
 R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
+R_CHAINS = 13  # int32[2 * power of two]: a hash table of chains; number 0 is the empty one
 R_FREE = 17  # rows left in the last block, the address of the first of them, and its number
 R_FREE_ADDRESS = 18
 R_N_ROWS = 19

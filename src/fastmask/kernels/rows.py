@@ -53,6 +53,9 @@ from .layout import (
     CELL_PARENT,
     CELL_REGISTER,
     CELL_STATE,
+    CHAIN,
+    CHAIN_BEFORE,
+    CHAIN_PROGRAM,
     COMPLETE,
     COUNT,
     DEAD,
@@ -89,6 +92,7 @@ from .layout import (
     NODE,
     NODE_ACTION,
     NODE_ADDRESS,
+    NODE_CHAIN,
     NODE_DEPTH,
     NODE_EVENTS,
     NODE_FIRST_EVENT,
@@ -101,6 +105,7 @@ from .layout import (
     POP,
     PROGRAM,
     PUSH,
+    R_CHAINS,
     R_EDGES,
     R_EVENTS,
     R_FIRST_EVENT,
@@ -179,6 +184,46 @@ def list_at(cells, below, depth):
 
 
 @inner
+def chain_slot(chains, program, before):
+    """Where a chain stands, or an empty slot where it would, or 0 if the table is full there."""
+    mask = chains.size // CHAIN - 1
+    slot = (program * 31 + before * 131) & mask
+    for _ in range(64):
+        at = CHAIN * slot
+        if slot > 0 and (
+            chains[at + CHAIN_PROGRAM] == 0
+            or (chains[at + CHAIN_PROGRAM] == program and chains[at + CHAIN_BEFORE] == before)
+        ):
+            return np.int64(slot)
+        slot = (slot + 1) & mask
+    return np.int64(0)
+
+
+@inner
+def take_steps(chains, programs, moves, chain, register, note, at):
+    """The register after a chain of steps, or -1 and a note of the missing move at note[at:]."""
+    steps = 0
+    last = np.int64(chain)
+    while last != 0:
+        steps += 1
+        last = np.int64(chains[CHAIN * last + CHAIN_BEFORE])
+    while steps > 0:
+        steps -= 1
+        last = np.int64(chain)
+        for _ in range(steps):
+            last = np.int64(chains[CHAIN * last + CHAIN_BEFORE])
+        symbol = np.int64(programs[4 * chains[CHAIN * last + CHAIN_PROGRAM] + 1])
+        move = find_move(moves, register, symbol)
+        if move < 0:
+            note[at + NOTE_NODE] = NO_MOVE
+            note[at + NOTE_OUTCOME] = register
+            note[at + NOTE_SYMBOL] = symbol
+            return np.int64(-1)
+        register = move >> 32
+    return np.int64(register)
+
+
+@inner
 def room_left(most, least, longest):
     """How many more may come and have to, as one number, as far as a token can tell."""
     return (min(most, longest) & 0xFFFF) | (min(max(least, 0), longest) << 16)
@@ -226,6 +271,7 @@ def descend(cells, tables, rows, note, at, state, register, below):
 @inner
 def follow(cells, tables, rows, note, at, node, register, below):
     """Leaf of a thread below a tree node, or -1 and a note of where it ended at note[at:]."""
+    chains = view_i32(rows, R_CHAINS)
     nodes = view_i64(rows, R_NODES)
     edges = view_i64(rows, R_EDGES)
     programs = view_i32(tables, T_PROGRAMS)
@@ -251,6 +297,11 @@ def follow(cells, tables, rows, note, at, node, register, below):
                     np.int64(tables[T_LONGEST]),
                 )
             elif nodes[NODE * node + NODE_KIND] == READ:
+                chain = np.int64(nodes[NODE * node + NODE_CHAIN])
+                if chain != 0:
+                    outcome = take_steps(chains, programs, moves, chain, outcome, note, at)
+                    if outcome < 0:
+                        return outcome
                 symbol = np.int64(programs[4 * (PROGRAM - nodes[NODE * node + NODE_ACTION]) + 1])
                 move = find_move(moves, outcome, symbol)
                 if move < 0:
@@ -374,6 +425,15 @@ def row_flags(row, size):
 
 
 @inner
+def same_step(events, one, other):
+    """Whether two events ask for the same step after the same steps."""
+    return (
+        events[EVENT * one + 3] == events[EVENT * other + 3]
+        and events[EVENT * one + 4] == events[EVENT * other + 4]
+    )
+
+
+@inner
 def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
 
@@ -403,6 +463,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     column_offsets = view_i32(tables, T_COLUMN_OFFSETS)
     column_tokens = view_i32(tables, T_COLUMN_TOKENS)
     events = view_i32(rows, R_EVENTS)
+    chains = view_i32(rows, R_CHAINS)
     nodes = view_i64(rows, R_NODES)
     budget = np.int64(tables[T_STEP_BUDGET])
     many = np.int64(tables[T_MANY])
@@ -425,6 +486,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     kind = np.int64(POP)
     asked = np.int64(0)
     depth = np.int64(0)
+    chain = np.int64(0)
     first_event = np.int64(rows[R_N_EVENTS])
     rows[R_FIRST_EVENT] = first_event
     old_event = np.int64(0)
@@ -442,6 +504,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         kind = np.int64(nodes[NODE * node + NODE_KIND])
         asked = np.int64(nodes[NODE * node + NODE_ACTION])
         depth = np.int64(nodes[NODE * node + NODE_DEPTH])
+        chain = np.int64(nodes[NODE * node + NODE_CHAIN])
         old_event = np.int64(nodes[NODE * node + NODE_FIRST_EVENT])
         old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
         flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
@@ -466,7 +529,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 or (kind == WALK and events[at + 1] == WALK)
                 or (kind == KNOW and events[at + 1] == READ)
                 or (kind == READ and events[at + 1] == READ and action == asked
-                    and -1 - register < DEPTHS)
+                    and (-1 - register) // DEPTHS == chain)
             )  # fmt: skip
             if not is_asked:
                 emit(
@@ -480,24 +543,27 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 resume = np.int64(outcome)
                 if programs[4 * (PROGRAM - action) + 2] == ITEM_TEXT:
                     flags |= TEXTUAL
-                register = -1 - (depth + DEPTHS * (PROGRAM - action))
+                register = -1 - (depth + DEPTHS * chain_slot(chains, PROGRAM - action, chain))
             elif kind == KNOW:
-                # The step taken before on the then unknown register, and now the one that asks.
-                taken = (-1 - register) // DEPTHS
-                register = np.int64(outcome)
-                for turn in range(2):
-                    symbol = np.int64(programs[4 * (taken if turn == 0 else PROGRAM - action) + 1])
-                    if turn == 1 or taken > 0:
-                        move = find_move(moves, register, symbol)
-                        if move < 0:
-                            miss(arena, register, symbol)
-                            resume = np.int64(DEAD)
-                            break
-                        register = move >> 32
-                        resume = move_action(move)
-                        at = 4 * (taken if turn == 0 else PROGRAM - action)
-                        if programs[at + 2] == ITEM_TEXT:
-                            flags |= TEXTUAL
+                # The steps taken before on the then unknown register, and now the one that asks.
+                chain = (-1 - register) // DEPTHS
+                register = take_steps(
+                    chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
+                )
+                move = np.int64(-1)
+                if register < 0:
+                    miss(arena, arena[A_NOTE + NOTE_OUTCOME], arena[A_NOTE + NOTE_SYMBOL])
+                else:
+                    symbol = np.int64(programs[4 * (PROGRAM - action) + 1])
+                    move = find_move(moves, register, symbol)
+                    if move < 0:
+                        miss(arena, register, symbol)
+                resume = np.int64(DEAD)
+                if move >= 0:
+                    register = move >> 32
+                    resume = move_action(move)
+                    if programs[4 * (PROGRAM - action) + 2] == ITEM_TEXT:
+                        flags |= TEXTUAL
             else:
                 register = -1 - depth
         # The threads that read this place.
@@ -663,10 +729,15 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     if arena[A_N_MISSING] != 0:
         return NEED_EXPANSION
 
+<<<<<<< HEAD
     if arena[A_GUESSED] != 0:
         flags |= TEXTUAL
     # The question of the new node is that of its first event; where steps on one register are many,
     # or one follows another, the register itself is asked for.
+=======
+    # The question of the new node is that of its first event; where steps on one register are many
+    # the register itself is asked for.
+>>>>>>> e3dac8b (Questions about steps that follow one another: places alike in all frames share their rows)
     n_events = np.int64(rows[R_N_EVENTS]) - first_event
     at = NODE * new_node
     nodes[at + NODE_KIND] = LEAF
@@ -675,19 +746,27 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         depth = np.int64(events[EVENT * first_event + 2])
         asked = np.int64(events[EVENT * first_event + 3])
         if kind == READ:
-            other = asked
+            chain = (-1 - np.int64(events[EVENT * first_event + 4])) // DEPTHS
+            slot = chain_slot(chains, PROGRAM - asked, chain)
+            if slot == 0:
+                kind = np.int64(KNOW)
+            else:
+                chains[CHAIN * slot + CHAIN_BEFORE] = chain
+                chains[CHAIN * slot + CHAIN_PROGRAM] = PROGRAM - asked
+            other = first_event
             for i in range(first_event, first_event + n_events):
-                if events[EVENT * i + 1] == READ and events[EVENT * i + 2] == depth:
-                    action = np.int64(events[EVENT * i + 3])
-                    if -1 - events[EVENT * i + 4] >= DEPTHS or (
-                        action != asked and other != asked and action != other
-                    ):
+                if (
+                    events[EVENT * i + 1] == READ
+                    and events[EVENT * i + 2] == depth
+                    and not same_step(events, i, first_event)
+                ):
+                    if other != first_event and not same_step(events, i, other):
                         kind = np.int64(KNOW)
-                    if action != asked:
-                        other = action
+                    other = np.int64(i)
         nodes[at + NODE_KIND] = kind
         nodes[at + NODE_DEPTH] = depth
         nodes[at + NODE_ACTION] = asked
+        nodes[at + NODE_CHAIN] = chain
     else:
         flags |= row_flags(row, tables[T_VOCAB_SIZE])
     nodes[at + NODE_FIRST_EVENT] = first_event
