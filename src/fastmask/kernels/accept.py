@@ -66,7 +66,8 @@ from .layout import (
     TEXT,
     THREAD,
 )
-from .step import find_move, general_step, move_action
+from .moves import find_move, move_action
+from .step import general_step
 
 
 @inner
@@ -241,7 +242,7 @@ def advance(matcher, rows, configuration, data, length, column):
         target = half - source
         count = np.int64(
             general_step(
-                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix, tables,
                 arena, rows, budget, source, count, KEEP, symbol, 0, target,
             )
         )  # fmt: skip
@@ -288,7 +289,7 @@ def next_bytes(matcher, rows, configuration, allowed):
         arena[A_TOP] = arena[A_CAPACITY]
         n = np.int64(
             general_step(
-                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix, tables,
                 arena, rows, tables[T_STEP_BUDGET], 0, count, KEEP, column, 0, half,
             )
         )  # fmt: skip

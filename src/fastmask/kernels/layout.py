@@ -155,7 +155,29 @@ T_MODELS = 46  # int32[2 * states]: of a modelled state the body called instead,
 # int64[2 * (1 + n)]: the hash table's mask and a blank, since readers take no lock and one address
 # has to tell all; then keys (register + 1) << 32 | symbol, or 0, and moves register << 32 | action
 T_MOVES = 41
-T_SIZE = 48
+T_OBJECTS = 48  # int64[4 * n]: registers of plain objects, rule 0 for all other registers
+T_OBJECT_TABLE = 50  # int32[power of two]: hash table of them
+T_SYMBOLS = 52  # int64[4 * n]: what symbols mean to plain objects
+T_COMMAS = 54  # int32[n]: action behind a comma by the number of a set of other keys, or 0
+T_N_REGISTERS = 56
+T_N_MOVES = 57
+T_SIZE = 58
+
+OBJECT = 4  # a register: (rule, named keys seen, 2 * set of other keys + one not known, keys seen)
+OBJECT_RULE = 0
+OBJECT_SEEN = 1
+OBJECT_OTHERS = 2
+OBJECT_COUNT = 3
+SYMBOL = 4  # (kind, keys, action, least number of keys)
+SYMBOL_KIND = 0
+SYMBOL_MASK = 1
+SYMBOL_ACTION = 2
+SYMBOL_LEAST = 3
+KEY = 1  # the named key ends, and the action, if it is known, comes
+OTHER = 2  # a key that is not known ends
+CLOSE = 3  # possible if all keys were seen, and so many
+COMMA = 4  # possible if not all keys were seen, or there are none
+GUARD = 5  # likewise
 
 TEXT = -1
 BANNED = -2

@@ -155,7 +155,9 @@ from .layout import (
     WALK,
 )
 from .patch import patch_root
-from .step import emit, find_move, general_step, miss, move_action
+from .moves import find_move, move_action
+from .registers import derive
+from .step import emit, general_step, miss
 
 # --- finding a row -------------------------------------------------------------------------------
 
@@ -227,6 +229,14 @@ def take_steps(chains, programs, moves, chain, register, note, at):
 def room_left(most, least, longest):
     """How many more may come and have to, as one number, as far as a token can tell."""
     return (min(most, longest) & 0xFFFF) | (min(max(least, 0), longest) << 16)
+
+
+@inner
+def make_noted(tables, arena):
+    """Make the move that a note says is missing; -1 if the front end has to. Needs the lock."""
+    return derive(
+        tables, np.int64(arena[A_NOTE + NOTE_OUTCOME]), np.int64(arena[A_NOTE + NOTE_SYMBOL])
+    )
 
 
 @inner
@@ -550,12 +560,18 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 register = take_steps(
                     chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
                 )
+                while register < 0 and make_noted(tables, arena) >= 0:
+                    register = take_steps(
+                        chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
+                    )
                 move = np.int64(-1)
                 if register < 0:
                     miss(arena, arena[A_NOTE + NOTE_OUTCOME], arena[A_NOTE + NOTE_SYMBOL])
                 else:
                     symbol = np.int64(programs[4 * (PROGRAM - action) + 1])
                     move = find_move(moves, register, symbol)
+                    if move < 0:
+                        move = derive(tables, register, symbol)
                     if move < 0:
                         miss(arena, register, symbol)
                 resume = np.int64(DEAD)
@@ -678,7 +694,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     live = np.int64(
                         general_step(
                             actions, programs, alts, moves, cells, threads, work, pending, prefix,
-                            events, arena, rows, budget, start, live, stopped, column, here, free,
+                            events, tables, arena, rows, budget, start, live, stopped, column, here, free,
                         )
                     )  # fmt: skip
                     if live < 0:
@@ -856,6 +872,8 @@ def make_leaf(tables, arena, rows, cell, node, outcome):
             node = np.int64(arena[A_NOTE + NOTE_NODE])
             outcome = np.int64(arena[A_NOTE + NOTE_OUTCOME])
             if node == NO_MOVE:
+                if make_noted(tables, arena) >= 0:
+                    continue
                 arena[A_N_MISSING] = 0
                 miss(arena, outcome, np.int64(arena[A_NOTE + NOTE_SYMBOL]))
                 return np.int64(NEED_EXPANSION)

@@ -59,6 +59,8 @@ from .layout import (
     UNKNOWN,
     WORK,
 )
+from .moves import find_move, move_action
+from .registers import derive
 
 
 @inner
@@ -141,58 +143,8 @@ def union(cells, prefix, arena, head, other):
 
 
 @inner
-def move_slot(moves, register, symbol):
-    """Where the move of a register on a symbol stands, or the empty slot where it would."""
-    key = ((register + 1) << 32) | symbol
-    mask = np.int64(moves[0])
-    slot = (key ^ (key >> 27) ^ (key >> 11)) & mask
-    while moves[2 + 2 * slot] != key and moves[2 + 2 * slot] != 0:
-        slot = (slot + 1) & mask
-    return 2 + 2 * slot
-
-
-@inner
-def find_move(moves, register, symbol):
-    """Packed move of a register on a symbol, or -1 if it has not been made."""
-    slot = move_slot(moves, register, symbol)
-    if moves[slot] == 0:
-        return np.int64(-1)
-    return np.int64(moves[slot + 1])
-
-
-@kernel("int64(int64[::1], int64, int64, int64, int64)")
-def enter_move(moves, register, symbol, after, action):
-    """Publish the move of a register on a symbol. There has to be room."""
-    slot = move_slot(moves, register, symbol)
-    moves[slot + 1] = (after << 32) | (action & 0xFFFFFFFF)
-    moves[slot] = ((register + 1) << 32) | symbol
-    return np.int64(0)
-
-
-@kernel("int64(int64[::1], int64[::1])")
-def copy_moves(source, target):
-    """Enter all moves of one table (``source``) into another, larger one."""
-    for i in range(2, source.size, 2):
-        key = np.int64(source[i])
-        if key != 0:
-            slot = move_slot(target, (key >> 32) - 1, key & 0xFFFFFFFF)
-            target[slot + 1] = source[i + 1]
-            target[slot] = key
-    return np.int64(0)
-
-
-@inner
-def move_action(move):
-    """The action of a packed move."""
-    action = move & 0xFFFFFFFF
-    if action >= 0x80000000:
-        action -= 0x100000000
-    return action
-
-
-@inner
 def general_step(
-    actions, programs, alts, moves, cells, threads, work, pending, prefix, events,
+    actions, programs, alts, moves, cells, threads, work, pending, prefix, events, tables,
     arena, rows, budget, source, count, resume, column, place, target,
 ):  # fmt: skip
     """Move threads[source:source + count] over one column; the results go to threads[target:].
@@ -301,6 +253,8 @@ def general_step(
                     elif programs[at + 2] == ITEM_TEXT:
                         arena[A_GUESSED] = 1
                     move = find_move(moves, register, symbol)
+                    if move < 0:
+                        move = derive(tables, register, symbol)
                     if move < 0:
                         miss(arena, register, symbol)
                     else:
