@@ -219,8 +219,7 @@ class Distances:
 
     def _object(self, register: int) -> Any:
         """The object that a register stands for, if it does: it may also be a count."""
-        frames = self._tables.frames
-        frame = frames[register] if register < len(frames) else None
+        frame = self._tables.frame(register)
         return frame if hasattr(frame, "ways") else None
 
     def _row(self, state: int) -> npt.NDArray[np.int32]:
@@ -242,7 +241,7 @@ class Distances:
     def _move(self, register: int, symbol: int, reads_item: bool) -> tuple[int, int]:
         move = self._moves.get((register, symbol))
         if move is None:
-            frame: Any = self._tables.frames[register]
+            frame: Any = self._tables.frame(register)
             # Which item it was is not known: say one that no later item would have been.
             move = frame.spare_move() if reads_item else frame.move(symbol)
             self._moves[register, symbol] = move

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, U32, AddressRecord, grown
-from ._locks import new_lock
 from ._pool import ROWS
 from .errors import BudgetError, MatcherError
 from .kernels import layout
@@ -215,7 +214,7 @@ class Arena:
         self.tables = tables
         self._shared = shared_rows(tables.vocabulary)
         self.row_limit = max(64, row_limit)
-        self.lock = new_lock()
+        self.lock = tables.lock
         self.clears = 0
         self.record = AddressRecord(layout.A_SIZE)
         words = self.record.words

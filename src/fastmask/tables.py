@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, AddressRecord, contiguous, grown
+from ._locks import new_lock
 from ._pool import TABLES
 from .automata import Dfa
 from .errors import BudgetError, GrammarError
@@ -28,7 +29,8 @@ from .grammar.ir import Schema, Tokens, postorder
 from .kernels import keys as keys_kernel
 from .kernels import layout
 from .kernels.keys import insert_keys
-from .kernels.step import copy_moves, enter_move
+from .kernels.moves import copy_moves, enter_move
+from .kernels.registers import intern_object, rehash_objects
 from .networks import Networks, strongly_connected
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _OPEN_STATES = 1 << 16
 _OPEN_PROGRAMS = 1 << 16
 _FIRST_MOVES = 1 << 10
 _MOST_MOVES = 1 << 20
+_FIRST_OBJECTS = 1 << 9
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
 _FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
@@ -53,6 +56,13 @@ class Frame(Protocol):
 
     def move(self, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
+
+
+class PlainRule(Protocol):
+    """An object that asks of its frames only which keys they have seen."""
+
+    def frame_of(self, register: int, seen: int, others: int, count: int) -> Frame:
+        """The frame of a register that a kernel made."""
 
 
 class KeyBody(NamedTuple):
@@ -169,8 +179,6 @@ class Tables:
         Premultiplied: where the text begins, and what lies under the first frame.
     token_kind : int32[size]
         ``TEXT``, ``BANNED``, ``STOP`` or the pseudo-column of an atomic token.
-    frames : list of Frame
-        What registers stand for; register 0 is that of frames without one.
 
     Raises
     ------
@@ -186,24 +194,27 @@ class Tables:
         self.vocabulary = vocabulary
         self.words = (vocabulary.size + 31) // 32
         self.step_budget = step_budget
-        self.frames: list[Frame | None] = [None]
+        self._frames: dict[int, Frame] = {}
+        self._rules: list[PlainRule] = []
         self._columns: list[I32] = []
         self._classes_of: dict[Tokens, list[int]] = {}
         self._codes: dict[tuple[int, ...], int] = {}
         self._deferred: dict[int, Callable[[int], None]] = {}
         self._n_symbols = 0
+        self._n_commas = 0
         self._text_symbols: dict[bytes, int] = {}
         self.texts: dict[int, bytes] = {}
         #: Whether items of arrays are read off the text, so that not every mask is known without.
         self.reads_items = False
         #: States of automata that other grammars have too: the automaton's name and its state.
         self.shared: dict[int, tuple[str, int]] = {}
+        self.lock = new_lock()
+        self.record = AddressRecord(layout.T_SIZE)
         #: Strings by state: what counting their characters takes.
         self.bodies: dict[int, Body] = {}
         #: States that count: the state without a count, a program that has the bounds, and how many
         #: characters more than that may be left.
         self.counted: dict[int, tuple[int, int, int]] = {}
-        self._n_moves = 0
         sets = _leaves(grammar, Tokens)
         if sets:
             self._classify_tokens(sets)
@@ -323,6 +334,15 @@ class Tables:
         self.roots: U8 = TABLES.take(self.max_states, np.uint8)
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
         self.moves = _move_table(_FIRST_MOVES if self.is_open else 1)
+        objects = _FIRST_OBJECTS if self.is_open else 1
+        for slot, zeros in (
+            (layout.T_OBJECTS, np.zeros(layout.OBJECT * objects, np.int64)),
+            (layout.T_OBJECT_TABLE, np.zeros(2 * objects, np.int32)),
+            (layout.T_SYMBOLS, np.zeros(layout.SYMBOL * objects, np.int64)),
+            (layout.T_COMMAS, np.zeros(64, np.int32)),
+        ):
+            self.record.bind(slot, zeros)
+        self.record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
 
     def release(self) -> None:
         """Give back the arrays of open tables, which nobody may use any more."""
@@ -333,7 +353,8 @@ class Tables:
             TABLES.give_back(self.roots, self.n_states)
             TABLES.give_back(self.models, 2 * self.n_states)
         # What makes the parts refers to the tables: without it they go at once.
-        self.frames.clear()
+        self._frames.clear()
+        self._rules.clear()
         self._deferred.clear()
 
     # --- parts -----------------------------------------------------------------------------------
@@ -494,7 +515,37 @@ class Tables:
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
         self._n_symbols += 1
+        self._grow(layout.T_SYMBOLS, layout.SYMBOL * (self._n_symbols + 1))
         return self._n_symbols
+
+    def _grow(self, slot: int, size: int) -> None:
+        """Have room in an array of the record that only kernels under the lock read."""
+        old = self.record.bound(slot)
+        if old.size < size:
+            self.record.bind(slot, grown(old, 2 * size))
+
+    def define(
+        self, symbol: int, kind: int, keys: int = 0, action: int = layout.DEAD, least: int = 0
+    ) -> None:
+        """Say what a symbol means to plain objects (``kernels.registers``)."""
+        at = layout.SYMBOL * symbol
+        symbols = self.record.bound(layout.T_SYMBOLS)
+        symbols[at : at + layout.SYMBOL] = kind, keys, action, least
+
+    def define_action(self, symbol: int, action: int) -> None:
+        """Say which action a defined symbol has where it is possible."""
+        at = layout.SYMBOL * symbol + layout.SYMBOL_ACTION
+        self.record.bound(layout.T_SYMBOLS)[at] = action
+
+    def new_comma(self) -> int:
+        """The number of one more set of other keys (``kernels.registers``)."""
+        self._n_commas += 1
+        self._grow(layout.T_COMMAS, self._n_commas)
+        return self._n_commas - 1
+
+    def define_comma(self, number: int, action: int) -> None:
+        """Say which action a comma has behind a set of other keys."""
+        self.record.bound(layout.T_COMMAS)[number] = action
 
     def text_symbol(self, text: bytes) -> int:
         """The symbol that stands for a text that was read."""
@@ -506,8 +557,42 @@ class Tables:
 
     def new_register(self, frame: Frame) -> int:
         """The register that stands for ``frame``."""
-        self.frames.append(frame)
-        return len(self.frames) - 1
+        register = int(self.record.words[layout.T_N_REGISTERS])
+        self._grow(layout.T_OBJECTS, layout.OBJECT * (register + 1))
+        self.record.words[layout.T_N_REGISTERS] = register + 1
+        self._frames[register] = frame
+        return register
+
+    def new_rule(self, rule: PlainRule) -> int:
+        """The number of a rule whose registers kernels make (``kernels.registers``)."""
+        self._rules.append(rule)
+        return len(self._rules)
+
+    def object_register(self, rule: int, seen: int, others: int, count: int) -> int:
+        """The register of a plain object: named keys seen, the set of other keys, how many."""
+        while True:
+            register = int(intern_object(self.record.words, rule, seen, others, count))
+            if register >= 0:
+                return register
+            self._grow_objects()
+
+    def _grow_objects(self) -> None:
+        self._grow(layout.T_OBJECTS, 2 * self.record.bound(layout.T_OBJECTS).size)
+        table = np.zeros(4 * self.record.bound(layout.T_OBJECT_TABLE).size, np.int32)
+        self.record.bind(layout.T_OBJECT_TABLE, table)
+        rehash_objects(self.record.words)
+
+    def frame(self, register: int) -> Frame | None:
+        """What a register stands for, if it does for any frame."""
+        frame = self._frames.get(register)
+        if frame is None and register < self.record.words[layout.T_N_REGISTERS]:
+            at = layout.OBJECT * register
+            fields = self.record.bound(layout.T_OBJECTS)[at : at + layout.OBJECT].tolist()
+            rule, seen, others, count = fields
+            if rule:
+                frame = self._rules[rule - 1].frame_of(register, seen, others, count)
+                self._frames[register] = frame
+        return frame
 
     def defer(self, state: int, make: Callable[[int], None]) -> None:
         """Have ``make(state)`` write a state when a text first reaches it."""
@@ -523,17 +608,18 @@ class Tables:
 
     def make_move(self, register: int, symbol: int) -> None:
         """Enter the move of a register on a symbol."""
-        frame = self.frames[register]
-        assert frame is not None
-        after, action = frame.move(symbol)
-        if 2 * self._n_moves > self.moves[0]:
-            if self._n_moves >= _MOST_MOVES:
+        words = self.record.words
+        if 2 * words[layout.T_N_MOVES] > self.moves[0]:
+            if words[layout.T_N_MOVES] >= _MOST_MOVES:
                 raise BudgetError("moves of frames", _MOST_MOVES, "the text is too long")
             larger = _move_table(4 * (int(self.moves[0]) + 1))
             copy_moves(self.moves, larger)
             self.moves = larger
             self.record.bind(layout.T_MOVES, larger)
-        self._n_moves += 1
+        frame = self.frame(register)
+        assert frame is not None
+        after, action = frame.move(symbol)
+        words[layout.T_N_MOVES] += 1
         enter_move(self.moves, register, symbol, after, action)
 
     # --- rules -----------------------------------------------------------------------------------
@@ -658,7 +744,7 @@ class Tables:
                 self.token_kind[tokens] = self.first_token_column + number
                 column_offsets[number + 1] = column_offsets[number] + len(tokens)
         self.token_bytes: U8 = arrays.token_bytes
-        record = AddressRecord(layout.T_SIZE)
+        record = self.record
         for slot, array in (
             (layout.T_CLASSES, self.byte_classes),
             (layout.T_ACTIONS, self.actions),
@@ -691,7 +777,6 @@ class Tables:
         words[layout.T_MANY] = _MANY << self.shift
         words[layout.T_STEP_BUDGET] = self.step_budget
         words[layout.T_LONGEST] = self.longest
-        self.record = record
 
     def atomic_tokens(self) -> list[int]:
         """One token of each class of atomic tokens."""
@@ -730,6 +815,6 @@ class Tables:
             self.table_bytes
             + 16 * self._n_programs
             + 4 * self._n_alts
-            + 16 * self._n_moves
+            + 16 * int(self.record.words[layout.T_N_MOVES])
             + own_kind
         )

@@ -242,8 +242,8 @@ def advance(matcher, rows, configuration, data, length, column):
         target = half - source
         count = np.int64(
             general_step(
-                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix, tables,
-                arena, rows, budget, source, count, KEEP, symbol, 0, target,
+                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                tables, arena, rows, budget, source, count, KEEP, symbol, 0, target,
             )
         )  # fmt: skip
         if count < 0 or arena[A_N_MISSING] != 0:
@@ -289,8 +289,8 @@ def next_bytes(matcher, rows, configuration, allowed):
         arena[A_TOP] = arena[A_CAPACITY]
         n = np.int64(
             general_step(
-                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix, tables,
-                arena, rows, tables[T_STEP_BUDGET], 0, count, KEEP, column, 0, half,
+                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                tables, arena, rows, tables[T_STEP_BUDGET], 0, count, KEEP, column, 0, half,
             )
         )  # fmt: skip
         if n < 0 or arena[A_N_MISSING] != 0:
@@ -340,7 +340,7 @@ def read_tokens(matcher, rows, configuration, token_ids, first, read):
             count = np.int64(
                 general_step(
                     actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
-                    arena, rows, tables[T_STEP_BUDGET], source, count, KEEP,
+                    tables, arena, rows, tables[T_STEP_BUDGET], source, count, KEEP,
                     np.int64(classes[data[i]]), 0, target,
                 )
             )  # fmt: skip

@@ -108,8 +108,9 @@ def naive_row(matcher, rows, configuration, is_text, row):
             target = third if source != third else 2 * third
             count = np.int64(
                 general_step(
-                    actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix, tables,
-                    arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, column, 0, target,
+                    actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
+                    tables, arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, column, 0,
+                    target,
                 )
             )  # fmt: skip
             if count < 0 or arena[A_N_MISSING] != 0:

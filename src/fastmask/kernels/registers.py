@@ -84,6 +84,22 @@ def object_register(tables, rule, seen, others, count):
     return register
 
 
+@kernel("int64(int64[::1])")
+def rehash_objects(tables):
+    """Enter all registers of plain objects into a new, empty hash table."""
+    objects = view_i64(tables, T_OBJECTS)
+    table = view_i32(tables, T_OBJECT_TABLE)
+    for register in range(1, tables[T_N_REGISTERS]):
+        at = OBJECT * register
+        rule = np.int64(objects[at + OBJECT_RULE])
+        if rule != 0:
+            seen = np.int64(objects[at + OBJECT_SEEN])
+            others = np.int64(objects[at + OBJECT_OTHERS])
+            count = np.int64(objects[at + OBJECT_COUNT])
+            table[object_slot(objects, table, rule, seen, others, count)] = register
+    return np.int64(0)
+
+
 @kernel("int64(int64[::1], int64, int64, int64, int64)")
 def intern_object(tables, rule, seen, others, count):
     """The register of an object, made if it is new; -1 if there is no room."""

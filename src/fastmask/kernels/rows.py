@@ -154,8 +154,8 @@ from .layout import (
     VACANT,
     WALK,
 )
-from .patch import patch_root
 from .moves import find_move, move_action
+from .patch import patch_root
 from .registers import derive
 from .step import emit, general_step, miss
 
@@ -694,7 +694,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     live = np.int64(
                         general_step(
                             actions, programs, alts, moves, cells, threads, work, pending, prefix,
-                            events, tables, arena, rows, budget, start, live, stopped, column, here, free,
+                            events, tables, arena, rows, budget, start, live, stopped, column, here,
+                            free,
                         )
                     )  # fmt: skip
                     if live < 0:
@@ -745,15 +746,10 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     if arena[A_N_MISSING] != 0:
         return NEED_EXPANSION
 
-<<<<<<< HEAD
     if arena[A_GUESSED] != 0:
         flags |= TEXTUAL
-    # The question of the new node is that of its first event; where steps on one register are many,
-    # or one follows another, the register itself is asked for.
-=======
     # The question of the new node is that of its first event; where steps on one register are many
     # the register itself is asked for.
->>>>>>> e3dac8b (Questions about steps that follow one another: places alike in all frames share their rows)
     n_events = np.int64(rows[R_N_EVENTS]) - first_event
     at = NODE * new_node
     nodes[at + NODE_KIND] = LEAF

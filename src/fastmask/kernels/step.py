@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, view_i32
+from .._jit import inner, view_i32
 from .cells import insert
 from .layout import (
     A_GUESSED,

@@ -30,6 +30,8 @@ __all__ = ["ObjectRule", "names_left_out"]
 CALL_RANK = (1 << 24) + 1
 BODY_RANK = (1 << 24) + 2
 
+_MOST_BITS = 62
+
 #: A key spelled, and the action on the quote behind it.
 _Key = tuple[bytes, int]
 
@@ -40,39 +42,24 @@ class ObjectFrame:
     A key without a name that a mask reads over is seen as None.
     """
 
-    __slots__ = (
-        "apart",
-        "count",
-        "pending",
-        "register",
-        "rule",
-        "seen",
-        "unnamed",
-        "unnamed_before",
-    )
+    __slots__ = ("apart", "count", "pending", "register", "rule", "seen", "unnamed")
 
     def __init__(
         self,
         rule: ObjectRule,
+        seen: frozenset[str | None],
+        unnamed: frozenset[str],
         pending: tuple[int, ...],
         apart: frozenset[Constant],
-        before: ObjectFrame | None = None,
-        name: str | None = None,
+        count: int,
     ) -> None:
         self.rule = rule
+        self.seen = seen
+        self.unnamed = unnamed
         self.pending = pending
         self.apart = apart
-        self.count = 0
-        self.seen: frozenset[str | None] = frozenset()
-        self.unnamed: frozenset[str] = frozenset()
-        if before is not None:
-            self.count = before.count + 1
-            self.seen = before.seen | {name}
-            self.unnamed = before.unnamed
-            if name is not None and name not in rule.names:
-                self.unnamed |= {name}
-        self.unnamed_before = self.unnamed if before is None else before.unnamed
-        self.register = rule.tables.new_register(self)
+        self.count = count
+        self.register = 0
 
     def move(self, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -112,6 +99,7 @@ class ObjectRule:
         self._nexts: dict[int, int] = {}
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
         self._bodies: dict[int, KeyBody] = {}
+        self._spellings: dict[str, list[bytes] | None] = {}
         self._wide: dict[tuple[str, ...], int] = {}
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
@@ -139,6 +127,22 @@ class ObjectRule:
         self._other_symbols = [tables.new_symbol() for _ in self._classes]
         self._other_states: list[int] = [0] * len(self._classes)
         self._opens: dict[int, int] = {}
+        is_plain = (
+            not conjunction.somewhere
+            and conjunction.longest is None
+            and automaton.policy.property_order != "schema"
+            and len(self.names) <= _MOST_BITS
+            and self.required <= self.names.keys()
+            and (bool(self._classes) or conjunction.shortest == 0)
+            and all(language is None for language, _, _ in self._classes)
+        )
+        self._number = tables.new_rule(self) if is_plain else 0
+        self._bits = {name: 1 << i for i, name in enumerate(self.names)} if is_plain else {}
+        self._numbers: dict[frozenset[str], int] = {}
+        self._sets: dict[int, frozenset[str]] = {}
+        self._before: dict[frozenset[str], frozenset[str]] = {}
+        if is_plain:
+            self._define_symbols()
         self._back = self._write_back()
 
     def opening(self, left_out: frozenset[Constant]) -> int:
@@ -146,7 +150,8 @@ class ObjectRule:
         first = self._firsts.get(left_out)
         if first is None:
             pending = tuple(range(len(self.conjunction.somewhere)))
-            first = self._firsts[left_out] = ObjectFrame(self, pending, left_out)
+            first = self._frame_with(frozenset(), frozenset(), pending, left_out, 0)
+            self._firsts[left_out] = first
         keys = self._keys(first)
         state = self._opens.get(keys)
         if state is None:
@@ -214,11 +219,61 @@ class ObjectRule:
         apart: frozenset[Constant],
     ) -> ObjectFrame:
         """The frame behind one more key."""
-        key = (before.seen | {name}, pending, before.count + 1, apart)
+        unnamed = before.unnamed
+        if name is not None and name not in self.names:
+            unnamed |= {name}
+            self._before.setdefault(unnamed, before.unnamed)
+        return self._frame_with(before.seen | {name}, unnamed, pending, apart, before.count + 1)
+
+    def _frame_with(
+        self,
+        seen: frozenset[str | None],
+        unnamed: frozenset[str],
+        pending: tuple[int, ...],
+        apart: frozenset[Constant],
+        count: int,
+    ) -> ObjectFrame:
+        is_plain = self._number != 0 and not apart
+        if is_plain:
+            count = min(count, self.conjunction.shortest)
+        key = (seen, pending, count, apart)
         frame = self._frames.get(key)
         if frame is None:
-            frame = self._frames[key] = ObjectFrame(self, pending, apart, before, name)
+            frame = self._frames[key] = ObjectFrame(self, seen, unnamed, pending, apart, count)
+            if is_plain:
+                bits = sum(self._bits[name] for name in seen if name in self._bits)
+                others = 2 * self._set_number(unnamed) + (None in seen)
+                frame.register = self.tables.object_register(self._number, bits, others, count)
+            else:
+                frame.register = self.tables.new_register(frame)
         return frame
+
+    def frame_of(self, register: int, seen: int, others: int, count: int) -> ObjectFrame:
+        """The frame of a register that a kernel made."""
+        unnamed = self._sets[others >> 1]
+        names = {name for name, bit in self._bits.items() if seen & bit}
+        key: frozenset[str | None] = unnamed.union(names, [None] if others & 1 else [])
+        return self._frame_with(key, unnamed, (), frozenset(), count)
+
+    def _set_number(self, unnamed: frozenset[str]) -> int:
+        """The number of a set of other keys."""
+        number = self._numbers.get(unnamed)
+        if number is None:
+            number = self._numbers[unnamed] = self.tables.new_comma()
+            self._sets[number] = unnamed
+        return number
+
+    def _define_symbols(self) -> None:
+        """Say what symbols mean, so that kernels make this object's registers and moves."""
+        define, least = self.tables.define, self.conjunction.shortest
+        every = sum(self._bits.values())
+        required = sum(self._bits[name] for name in self.required)
+        define(self._close, layout.CLOSE, required, self.automaton.end, least)
+        define(self._comma, layout.COMMA, 0 if self._classes else every)
+        for name, symbol in self._key_symbols.items():
+            define(symbol, layout.KEY, self._bits[name], least=least)
+        for symbol in self._other_symbols:
+            define(symbol, layout.OTHER, least=least)
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -227,12 +282,20 @@ class ObjectRule:
         if symbol == self._comma:
             # A comma promises a key.
             keys = self._keys(frame)
-            return frame.register, self._behind_comma(keys) if keys else layout.DEAD
+            if not keys:
+                return 0, layout.DEAD
+            action = self._behind_comma(keys)
+            if self._number and not frame.apart and self._is_narrow(frame):
+                self.tables.define_comma(self._set_number(frame.unnamed), action)
+            return frame.register, action
         name = self._of_symbol.get(symbol)
         if name is not None:
             if not self._may_come(frame, name):
                 return 0, layout.DEAD
-            return self._after_key(frame, name, self.names[name], self._member)
+            after, action = self._after_key(frame, name, self.names[name], self._member)
+            if self._number and not frame.apart:
+                self.tables.define_action(symbol, action)
+            return after, action
         if symbol in self._guards:
             names, state = self._guards[symbol]
             alive = any(self._may_come(frame, name) for name in names)
@@ -241,7 +304,10 @@ class ObjectRule:
             if None in frame.seen:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
             where = self._other_symbols.index(symbol)
-            return self._after_key(frame, where, self._classes[where][1], self._jump)
+            after, action = self._after_key(frame, where, self._classes[where][1], self._jump)
+            if self._number and not frame.apart:
+                self.tables.define_action(symbol, action)
+            return after, action
         text = _key_text(self.tables.texts[symbol])
         value = self.formulas.member(self.conjunction, text)
         return self._after_key(frame, text, value, self._jump)
@@ -420,8 +486,8 @@ class ObjectRule:
         others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
         if not others and not self._has_key(frame):
             return layout.DEAD
-        known = frame.unnamed | self._forbidden | self.names.keys()
-        is_narrow = all(self._spelled(name) is not None for name in known)
+        known = self._known(frame)
+        is_narrow = self._is_narrow(frame)
         if is_narrow and len(others) == 1 and self._classes[others[0]][0] is None:
             return self._trie(frame, others[0])
         coming = {name: self._may_come(frame, name) for name in self.names}
@@ -442,8 +508,9 @@ class ObjectRule:
         seen = frame.unnamed if other >= 0 else frozenset()
         state = self._tries.get((seen, other))
         if state is None:
-            root = self._tries.get((frame.unnamed_before, other), 0) if seen else 0
-            new: set[str] | frozenset[str] = seen - frame.unnamed_before
+            before = self._before.get(seen, frozenset())
+            root = self._tries.get((before, other), 0) if seen else 0
+            new: set[str] | frozenset[str] = seen - before
             keys: list[_Key] = []
             if not root:
                 new = (seen | self._forbidden) if other >= 0 else set()
@@ -458,6 +525,10 @@ class ObjectRule:
             if other < 0:
                 guards = self.automaton.guarded(keys, state, places, self._of_code)
                 self._guards.update(guards)
+                if self._number:
+                    for symbol, (names, then) in guards.items():
+                        bits = sum(self._bits[name] for name in names)
+                        self.tables.define(symbol, layout.GUARD, bits, then)
             self._tries[seen, other] = state
         return state
 
@@ -499,9 +570,19 @@ class ObjectRule:
             for other in self.names
         )
 
+    def _known(self, frame: ObjectFrame) -> frozenset[str]:
+        """The keys that are not any other ones."""
+        return frame.unnamed | self._forbidden | self.names.keys()
+
+    def _is_narrow(self, frame: ObjectFrame) -> bool:
+        """Whether the spellings of all keys that are known can be listed."""
+        return all(self._spelled(name) is not None for name in self._known(frame))
+
     def _spelled(self, name: str) -> list[bytes] | None:
         """The texts of a key, or None where they are too many to be listed."""
-        return spelling.few_spellings(name, self.automaton.policy)
+        if name not in self._spellings:
+            self._spellings[name] = spelling.few_spellings(name, self.automaton.policy)
+        return self._spellings[name]
 
     def _wide_keys(self, names: tuple[str, ...]) -> int:
         """The state that begins some keys of many spellings."""
