@@ -22,6 +22,7 @@ from .items import FreshStrings, ListedStrings
 from .values import FALSE, TRUE, Value
 
 if TYPE_CHECKING:
+    from ..tables import Tables
     from .automaton import SchemaAutomaton
 
 __all__ = ["ArrayRule"]
@@ -90,13 +91,16 @@ class ArrayRule:
             or automaton.is_empty(c.rest)
         )
         self._open = 0
-        self._plain = 0
-        if is_plain:
+        self._opening = 0
+        is_alike = c.rest is not FALSE and _is_alike(c)
+        if is_plain or (is_alike and c.unique is None):
             item = automaton.call(c.rest, depth + 1, self._back)
-            self._plain = self._write_states(None, automaton.end, item)
+            if is_plain:
+                self._opening = self._write_states(None, automaton.end, item)
+            else:
+                self._opening = self._write_counted(item)
             return
         self._listed = None
-        is_alike = c.rest is not FALSE and _is_alike(c)
         if c.unique is True and is_alike:
             self._listed = ListedStrings.of(automaton, c.rest)
         self._is_few = c.unique is True and all(
@@ -122,8 +126,8 @@ class ArrayRule:
 
     def opening(self, left_out: frozenset[Constant]) -> int:
         """The action on an opening bracket; some arrays are left out."""
-        if self._plain:
-            return self._plain
+        if self._opening:
+            return self._opening
         c = self.conjunction
         pending = tuple(range(len(c.somewhere)))
         seen = _Seen(0, (0,) * len(c.counts), pending, _NONE, left_out, c.unique is not False)
@@ -132,12 +136,17 @@ class ArrayRule:
     # --- states ----------------------------------------------------------------------------------
 
     def _write_states(
-        self, comma: int | None, close: int, item: int, first_bytes: bytes = VALUE_BYTES
+        self,
+        comma: int | None,
+        close: int,
+        item: int,
+        first_bytes: bytes = VALUE_BYTES,
+        at_once: int | None = None,
     ) -> int:
         """Write the states; the one behind the opening bracket.
 
-        The actions on a comma (None: just go on), on the closing bracket, and on the first byte of
-        an item are given.
+        The actions on a comma (None: just go on), on the closing bracket (of an empty array:
+        ``at_once``, if that is another), and on the first byte of an item are given.
         """
         automaton, tables = self.automaton, self.tables
         key = tables.new_states(1)
@@ -146,7 +155,7 @@ class ArrayRule:
         begin = tables.new_states(1)
         first = automaton.chain(line, key)
         tables.row(begin)[:] = tables.row(first)
-        tables.row(begin)[0x5D] = close
+        tables.row(begin)[0x5D] = close if at_once is None else at_once
         self._next = automaton.behind_comma(key, self.depth + 1)
         back = tables.new_states(1)
         row = tables.row(back)
@@ -155,6 +164,25 @@ class ArrayRule:
         automaton.fix_before(back, 0x5D, self.depth)
         automaton.write_gap(self._back, back, "")
         return begin if line else automaton.gap(begin, "")
+
+    def _write_counted(self, item: int) -> int:
+        """Write the states where items are only counted: steps are the commas and the bracket.
+
+        The register counts commas, so that the items themselves are no steps.
+        """
+        c, program = self.conjunction, self.tables.program
+        if self.automaton.is_empty(c.rest) or c.longest == 0:
+            item = layout.DEAD
+        counting = Counting(self.tables, c.shortest, c.longest)
+        step = layout.STEP
+        opening = self._write_states(
+            program(step, counting.comma),
+            program(step, counting.close),
+            item,
+            at_once=layout.DEAD if c.shortest else self.automaton.end,
+        )
+        counting.following, counting.end = self._next, self.automaton.end
+        return program(layout.SET, counting.register(0), 0, opening)
 
     def _vague_action(self) -> int:
         """What a mask may do behind a comma whatever the item before it was.
@@ -444,6 +472,46 @@ class ArrayRule:
 def _is_alike(arrays: Any) -> bool:
     """Whether all items are asked the same, but that they differ."""
     return not (arrays.prefix or arrays.counts or arrays.somewhere or arrays.excluded)
+
+
+class Counting:
+    """The registers of arrays whose items are only counted: how many commas came."""
+
+    def __init__(self, tables: Tables, least: int, most: int | None) -> None:
+        self._tables = tables
+        self.least = least
+        self.most = most
+        self.comma, self.close = tables.new_symbol(), tables.new_symbol()
+        self.following = self.end = layout.DEAD
+        self._registers: dict[int, int] = {}
+
+    def register(self, commas: int) -> int:
+        """The register behind so many commas, as far as it matters."""
+        commas = min(commas, max(self.least - 1, 0) if self.most is None else self.most)
+        register = self._registers.get(commas)
+        if register is None:
+            register = self._tables.new_register(CountingFrame(self, commas))
+            self._registers[commas] = register
+        return register
+
+
+class CountingFrame:
+    """The register of one array whose items are only counted."""
+
+    __slots__ = ("commas", "counting")
+
+    def __init__(self, counting: Counting, commas: int) -> None:
+        self.counting = counting
+        self.commas = commas
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+        counting, items = self.counting, self.commas + 1
+        if symbol == counting.close:
+            return 0, counting.end if items >= counting.least else layout.DEAD
+        if counting.most is not None and items >= counting.most:
+            return 0, layout.DEAD
+        return counting.register(items), counting.following
 
 
 class VagueFrame:

@@ -108,6 +108,7 @@ class ObjectRule:
         names.update(dict.fromkeys(sorted(names_left_out(conjunction.excluded))))
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
             tests.update(dict.fromkeys((*where.inside, *where.outside)))
+        self._wide_names = {name for name in names if self._spelled(name) is None}
         self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
         self._tests = tuple(tests)
         self.names = {
@@ -492,11 +493,11 @@ class ObjectRule:
             return self._trie(frame, others[0])
         coming = {name: self._may_come(frame, name) for name in self.names}
         codes = []
-        if any(comes and self._spelled(name) is not None for name, comes in coming.items()):
+        if any(comes and name not in self._wide_names for name, comes in coming.items()):
             codes.append(self._trie(frame, -1))
-        if not is_narrow:
-            wide = (name for name, comes in coming.items() if comes and self._spelled(name) is None)
-            codes.append(self._wide_keys(tuple(wide)))
+        wide = tuple(n for n, comes in coming.items() if comes and n in self._wide_names)
+        if wide:
+            codes.append(self._wide_keys(wide))
         codes += [self._other_keys(where, known) for where in others]
         return self.tables.choice(codes) if len(codes) != 1 else codes[0]
 
@@ -576,7 +577,7 @@ class ObjectRule:
 
     def _is_narrow(self, frame: ObjectFrame) -> bool:
         """Whether the spellings of all keys that are known can be listed."""
-        return all(self._spelled(name) is not None for name in self._known(frame))
+        return not self._wide_names and all(map(self._spelled, frame.unnamed))
 
     def _spelled(self, name: str) -> list[bytes] | None:
         """The texts of a key, or None where they are too many to be listed."""

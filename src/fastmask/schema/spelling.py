@@ -265,6 +265,8 @@ def any_key(policy: Policy) -> Dfa:
 
 def few_spellings(key: str, policy: Policy) -> list[bytes] | None:
     """The texts of one key, without quotes, or None where they are over 64."""
+    if policy.strings == "usual" and _PLAIN.fullmatch(key):
+        return [key.encode()]
     return spellings(key, policy.strings == "any")
 
 
