@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastmask.benchmarking.plots import save
 from fastmask.benchmarking.records import decoded, spread
 
 COMPLETE = -1  # a text that was accepted whole, as peers/worker.py writes it
@@ -212,7 +213,7 @@ def draw(records: list[Record], names: set[str], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     left.legend(frameon=False, fontsize=8)
     figure.suptitle(f"Over the {len(names):,} schemas that these engines all compile")
-    figure.savefig(path, dpi=110)
+    save(figure, path)
 
 
 def _shown(values: np.ndarray, keys: tuple[str, ...] = _QUANTILES) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import maskbench_figures as maskbench
 
 from fastmask.benchmarking.plots import draw as draw_record
-from fastmask.benchmarking.tables import table
+from fastmask.benchmarking.tables import conditions, short_sweep, table
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "bench" / "record"
@@ -75,6 +75,15 @@ def sections(draw: bool = True) -> tuple[str, str]:
     full, short = maskbench_section(draw)
     for name, title in PARTS.items():
         full += bench_section(name, title, draw)
+    path = RECORDS / "sweep.json"
+    if path.is_file():
+        sweep = json.loads(path.read_text(encoding="utf-8"))
+        where = conditions(sweep)
+        short += (
+            f"\n\nMasks by kind of state, medians (XGrammar makes most as it compiles); {where}"
+        )
+        short += f"\n\n{short_sweep(sweep)}"
+        short += "\n\n![By size of the vocabulary](bench/record/sweep-states.png)"
     return "# Results\n\nWritten by `bench/report.py` from the records beside it.\n\n" + full, short
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .curves import MEASURES, exponents, value
 
-__all__ = ["conditions", "growth_table", "table"]
+__all__ = ["conditions", "growth_table", "short_sweep", "table"]
 
 
 def table(record: dict[str, Any]) -> str:
@@ -84,6 +84,25 @@ def _sweep(record: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def short_sweep(record: dict[str, Any]) -> str:
+    """By kind of state, each engine's first touch and repeated mask, on one vocabulary."""
+    sizes = {row["size"]: row["vocabulary"] for row in record["masks"]}
+    size = min(sizes, key=lambda n: abs(n - 128_000))
+    engines = list(record["versions"])
+    cells = {
+        (row["state"], row["engine"]): f"{shown(row['first_touch']['p50'])}, "
+        f"{shown(row['again']['p50'])}"
+        for row in record["masks"]
+        if row["size"] == size and "again" in row
+    }
+    states = dict.fromkeys(row["state"] for row in record["masks"])
+    lines = [
+        [state, *[cells.get((state, name), "refused") for name in engines]] for state in states
+    ]
+    head = [f"{sizes[size]}: first touch, again", *engines]
+    return _markdown(head, lines)
+
+
 def growth_table(record: dict[str, Any]) -> str:
     """The exponent of growth by axis and engine."""
     growth = exponents(record)
@@ -105,7 +124,7 @@ def _curves(record: dict[str, Any]) -> str:
     lines = []
     for point in record["points"]:
         if "error" in point:
-            times = [point["error"][:40], *[""] * 3]
+            times = [point["error"][:40], *[""] * len(MEASURES)]
         else:
             times = [shown(value(point, measure)) for measure in MEASURES]
             times.append(shown(point["mask"]["max"]))
