@@ -181,6 +181,7 @@ class TestSchemas:
                 "tests": [{"valid": True, "data": 2}, {"valid": False, "data": 1}],
             },
             {"name": "bad", "schema": {"type": 5}, "tests": [{"valid": True, "data": 1}]},
+            {"name": "none", "schema": False, "tests": [{"valid": False, "data": 1}]},
         ]
         text = "\n".join(map(json.dumps, lines)).encode()
         path = tmp_path / ("cases.jsonl.gz" if packed else "cases.jsonl")
@@ -189,17 +190,37 @@ class TestSchemas:
         assert status == 1
         found = json.loads(out)
         assert found["total"] == {
-            "lines": 3,
+            "lines": 4,
             "compiled": 2,
-            "passed": 1,
+            "passed": 2,
             "valid": 2,
             "valid_accepted": 1,
-            "invalid": 3,
-            "invalid_refused": 2,
+            "invalid": 4,
+            "invalid_refused": 3,
+            "not_decided": {"GrammarSyntaxError": 1},
         }
-        assert [line["error"] is None for line in found["lines"]] == [True, True, False]
+        errors = [line["error"] is None for line in found["lines"]]
+        assert errors == [True, True, False, False]
         status, out, _ = run("check", "--jsonl", str(path))
-        assert [line.split()[0] for line in out.splitlines()] == ["ok", "WRONG", "error", "2"]
+        begun = [line.split()[0] for line in out.splitlines()]
+        assert begun == ["ok", "WRONG", "error", "ok", "2", "1"]
+        assert out.splitlines()[-1] == "1 not decided: GrammarSyntaxError"
+
+    def test_documents_for_references(self, run, tmp_path):
+        schema, documents = tmp_path / "schema.json", tmp_path / "documents.json"
+        schema.write_text('{"$ref": "https://example.com/count.json"}')
+        documents.write_text('{"https://example.com/count.json": {"type": "integer"}}')
+        arguments = ("check", "--schema", str(schema), "--documents", str(documents))
+        assert run(*arguments, "1")[0] == 0
+        assert run(*arguments, '"1"')[0] == 1
+        status, _, err = run("check", "--schema", str(schema), "1")
+        assert status == 1
+        assert "https://example.com/count.json" in err
+        for content in ("[1]", "{"):
+            documents.write_text(content)
+            status, _, err = run(*arguments, "1")
+            assert status == 1
+            assert "documents.json is not" in err
 
     def test_a_file_of_something_else(self, run, tmp_path):
         path = tmp_path / "cases.jsonl"

@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -17,7 +18,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import FastmaskError, FormatError
+from ..errors import (
+    BudgetError,
+    FastmaskError,
+    FormatError,
+    UnsatisfiableGrammarError,
+    UnsupportedFeatureError,
+)
 from .progress import clear_progress, show_progress
 from .sources import byte_vocabulary
 
@@ -32,7 +39,10 @@ class CaseResult:
     ----------
     name : str
     error : str or None
-        Why the schema does not compile; None if it does.
+        Why the schema does not compile, or what stopped a test; None if nothing did.
+    cause : str or None
+        The same in a word or two: a keyword, what ran out, or the kind of error. None also for a
+        schema that allows nothing at all: it has refused every test, by name.
     valid, valid_accepted : int
         Tests whose data is valid, and how many of them are accepted.
     invalid, invalid_refused : int
@@ -41,6 +51,7 @@ class CaseResult:
 
     name: str
     error: str | None
+    cause: str | None
     valid: int
     valid_accepted: int
     invalid: int
@@ -48,9 +59,9 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the schema compiles and every test has the right verdict."""
+        """Whether every test has the right verdict."""
         return (
-            self.error is None
+            self.cause is None
             and self.valid == self.valid_accepted
             and self.invalid == self.invalid_refused
         )
@@ -65,7 +76,7 @@ def check_case(line: dict[str, Any], schema_options: dict[str, Any]) -> CaseResu
     name = str(line.get("name") or line.get("description") or "")
     tests = line["tests"]
     valid = sum(bool(test["valid"]) for test in tests)
-    error, accepted, refused = None, 0, 0
+    error, cause, accepted, refused = None, None, 0, 0
     try:
         grammar = Grammar.from_json_schema(line["schema"], **schema_options)
         matcher = GrammarMatcher(GrammarCompiler(byte_vocabulary()).compile(grammar))
@@ -75,9 +86,21 @@ def check_case(line: dict[str, Any], schema_options: dict[str, Any]) -> CaseResu
             holds = matcher.accept_bytes(text) and matcher.is_completed()
             accepted += holds and test["valid"]
             refused += not holds and not test["valid"]
+    except UnsatisfiableGrammarError as problem:
+        error, refused = _first_line(problem), len(tests) - valid
     except FastmaskError as problem:
-        error = f"{type(problem).__name__}: {problem}".partition("\n")[0]
-    return CaseResult(name, error, valid, accepted, len(tests) - valid, refused)
+        error, cause = _first_line(problem), _cause(problem)
+    return CaseResult(name, error, cause, valid, accepted, len(tests) - valid, refused)
+
+
+def _first_line(problem: FastmaskError) -> str:
+    return f"{type(problem).__name__}: {problem}".partition("\n")[0]
+
+
+def _cause(problem: FastmaskError) -> str:
+    if isinstance(problem, UnsupportedFeatureError):
+        return problem.feature
+    return f"budget: {problem.what}" if isinstance(problem, BudgetError) else type(problem).__name__
 
 
 def run_cases(path: str, schema_options: dict[str, Any], as_json: bool) -> int:
@@ -88,12 +111,15 @@ def run_cases(path: str, schema_options: dict[str, Any], as_json: bool) -> int:
     results = []
     total = dict.fromkeys(("lines", "compiled", "passed"), 0)
     tests = dict.fromkeys(("valid", "valid_accepted", "invalid", "invalid_refused"), 0)
+    causes: Counter[str] = Counter()
     for result in _results(path, schema_options):
         results.append(result)
         total["lines"] += 1
         total["compiled"] += result.error is None
         total["passed"] += result.passed
-        if result.error is None:
+        if result.cause is not None:
+            causes[result.cause] += 1
+        else:
             for key in tests:
                 tests[key] += getattr(result, key)
         if not as_json:
@@ -102,7 +128,10 @@ def run_cases(path: str, schema_options: dict[str, Any], as_json: bool) -> int:
         show_progress(f"{total['lines']} lines")
     clear_progress()
     if as_json:
-        document = {"lines": [asdict(result) for result in results], "total": {**total, **tests}}
+        document = {
+            "lines": [asdict(result) for result in results],
+            "total": {**total, **tests, "not_decided": dict(causes.most_common())},
+        }
         json.dump(document, sys.stdout)
         print()
     else:
@@ -111,6 +140,8 @@ def run_cases(path: str, schema_options: dict[str, Any], as_json: bool) -> int:
             f"of these tests {tests['valid_accepted']} of {tests['valid']} valid accepted, "
             f"{tests['invalid_refused']} of {tests['invalid']} invalid refused"
         )
+        for cause, number in causes.most_common():
+            print(f"{number} not decided: {cause}")
     return 0 if total["passed"] == total["lines"] else 1
 
 
@@ -144,7 +175,7 @@ def _lines(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _shown(result: CaseResult) -> str:
-    if result.error is not None:
+    if result.cause is not None:
         return f"error    {result.name}  {result.error}"
     return (
         f"{'ok' if result.passed else 'WRONG':<8} {result.name}  "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import VocabularyError
+from ..errors import FormatError, VocabularyError
 
 if TYPE_CHECKING:
     from ..grammar.core import Grammar
@@ -57,13 +58,32 @@ def add_grammar_options(parser: argparse.ArgumentParser) -> argparse._MutuallyEx
             f"--{name.replace('_', '-')}", choices=values, help=f"default: {values[0]}"
         )
     schema.add_argument("--draft", help="where $schema is absent (default: 2020-12)")
+    schema.add_argument(
+        "--documents",
+        metavar="FILE",
+        help="a JSON object of other documents by URI, for references to them",
+    )
     return one
 
 
 def schema_options(options: argparse.Namespace) -> dict[str, Any]:
     """The options of a schema that were given."""
     named = {name: getattr(options, name) for name in (*_SCHEMA_CHOICES, "draft")}
-    return {name: value for name, value in named.items() if value is not None}
+    given = {name: value for name, value in named.items() if value is not None}
+    if options.documents is not None:
+        given["documents"] = _documents(options.documents)
+    return given
+
+
+def _documents(path: str) -> dict[str, Any]:
+    """Schemas by URI, from a JSON object in a file."""
+    try:
+        documents = json.loads(read(path))
+    except ValueError as problem:
+        raise FormatError(f"{path} is not JSON: {problem}") from None
+    if not isinstance(documents, dict):
+        raise FormatError(f"{path} is not a JSON object of schemas by URI")
+    return documents
 
 
 def add_vocabulary_option(parser: argparse.ArgumentParser) -> None:
