@@ -32,6 +32,7 @@ from .kernels.keys import insert_keys
 from .kernels.moves import copy_moves, enter_move
 from .kernels.registers import intern_object, rehash_objects
 from .networks import Networks, strongly_connected
+from .vocabulary.merged import GROUPS, MergedTrie, merged_trie
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
@@ -116,6 +117,7 @@ class _VocabularyArrays(NamedTuple):
     token_offsets: I32
     end_tokens: I32
     absent_bytes: bytes
+    merged: MergedTrie
 
 
 @functools.lru_cache(maxsize=16)
@@ -128,6 +130,7 @@ def _vocabulary_arrays(vocabulary: Vocabulary) -> _VocabularyArrays:
         contiguous(vocabulary.token_offsets, np.int32),
         np.array(vocabulary.eos_token_ids, np.int32),
         vocabulary.absent_bytes,
+        merged_trie(vocabulary),
     )
 
 
@@ -332,6 +335,7 @@ class Tables:
         self._alts: I32 = TABLES.take(room, np.int32)
         self._n_alts = 0
         self.roots: U8 = TABLES.take(self.max_states, np.uint8)
+        self.tells_apart: npt.NDArray[np.int16] = TABLES.take(self.max_states, np.int16)
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
         self.moves = _move_table(_FIRST_MOVES if self.is_open else 1)
         objects = _FIRST_OBJECTS if self.is_open else 1
@@ -351,6 +355,7 @@ class Tables:
             TABLES.give_back(self._programs, 4 * self._n_programs)
             TABLES.give_back(self._alts, self._n_alts)
             TABLES.give_back(self.roots, self.n_states)
+            TABLES.give_back(self.tells_apart, self.n_states)
             TABLES.give_back(self.models, 2 * self.n_states)
         # What makes the parts refers to the tables: without it they go at once.
         self._frames.clear()
@@ -765,6 +770,15 @@ class Tables:
             (layout.T_COLUMN_OFFSETS, column_offsets),
             (layout.T_COLUMN_TOKENS, np.concatenate([*self._columns, np.zeros(1, np.int32)])),
             (layout.T_END_TOKENS, arrays.end_tokens),
+            (layout.T_GROUPS, GROUPS),
+            (layout.T_MERGED_BYTE, arrays.merged.trie.byte),
+            (layout.T_MERGED_DEPTH, arrays.merged.trie.depth),
+            (layout.T_MERGED_SKIP, arrays.merged.trie.skip),
+            (layout.T_MERGED_FIRST, arrays.merged.trie.first),
+            (layout.T_MERGED_ORDER, arrays.merged.trie.order),
+            (layout.T_PLACES_FIRST, arrays.merged.first),
+            (layout.T_PLACES, arrays.merged.places),
+            (layout.T_TELLS_APART, self.tells_apart),
         ):
             record.bind(slot, array)
         words = record.words

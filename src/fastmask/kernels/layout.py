@@ -161,7 +161,19 @@ T_SYMBOLS = 52  # int64[4 * n]: what symbols mean to plain objects
 T_COMMAS = 54  # int32[n]: action behind a comma by the number of a set of other keys, or 0
 T_N_REGISTERS = 56
 T_N_MOVES = 57
-T_SIZE = 58
+T_GROUPS = 58  # uint8[256]: groups of bytes that the merged trie does not tell apart
+T_MERGED_BYTE = 60  # the merged trie, as the whole one
+T_MERGED_DEPTH = 62
+T_MERGED_SKIP = 64
+T_MERGED_FIRST = 66
+T_MERGED_ORDER = 68
+T_PLACES_FIRST = 70  # int32[nodes + 1]: of a merged node the nodes of the whole trie
+T_PLACES = 72  # int32[nodes of the whole trie]
+T_TELLS_APART = 74  # int16[states]: groups of which a state does not treat all bytes alike
+T_SIZE = 76
+
+ALONE = 9  # the group of bytes that are merged with no others; those below are merged
+EXACT_BEHIND = 10  # likewise, and nothing is merged behind them
 
 OBJECT = 4  # a register: (rule, named keys seen, 2 * set of other keys + one not known, keys seen)
 OBJECT_RULE = 0

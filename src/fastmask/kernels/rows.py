@@ -154,6 +154,7 @@ from .layout import (
     VACANT,
     WALK,
 )
+from .merged import walk_merged
 from .moves import find_move, move_action
 from .patch import patch_root
 from .registers import derive
@@ -505,8 +506,13 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         for i in range(words):
             row[i] = 0
         changed = 1
-        # Pseudo-columns first, then the whole trie as one item.
-        n_items = end_column - first_column + 2
+        # Pseudo-columns, and the whole trie as one item if the merged one does not do.
+        n_items = end_column - first_column + 1
+        if walk_merged(tables, arena, rows, outcome, row) == 0:
+            rows[R_N_EVENTS] = first_event
+            for i in range(words):
+                row[i] = 0
+            n_items += 1
     else:
         source = words_at(nodes[NODE * node + NODE_ADDRESS], words)
         for i in range(words):
@@ -527,7 +533,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         resume = np.int64(KEEP)
         register = -1 - depth
         if node < 0:
-            whole = item == n_items - 1
+            whole = item > end_column - first_column
             place = -(first_column + item) - 1
         else:
             at = EVENT * (old_event + item)
