@@ -128,7 +128,10 @@ class SchemaAutomaton:
                     word = b"true" if key == TRUE_KEY else b"false"
                     row[word[0]] = self._word(word[1:])
             elif type_ == NUMBER:
-                first = self._scalar([self._number(c) for c in conjunctions])
+                spellings = self.formulas.spellings
+                first = self._scalar(
+                    spelling.numbers_languages(conjunctions, self.policy, spellings)
+                )
                 if first:
                     np.copyto(row, tables.row(first), where=tables.row(first) > 0)
             elif type_ == STRING:
@@ -226,9 +229,6 @@ class SchemaAutomaton:
         return end
 
     # --- scalars ---------------------------------------------------------------------------------
-
-    def _number(self, conjunction: Any) -> Dfa:
-        return spelling.number_language(conjunction, self.policy, self.formulas.spellings)
 
     def _string(self, conjunctions: list[Any]) -> int:
         """The action on the opening quote of strings."""

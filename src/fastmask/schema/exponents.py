@@ -160,6 +160,10 @@ class _FloatForms:
         self, plain: list[int], large: list[int], small: Any, digit: int, places: int
     ) -> Hashable:
         """The state behind one more digit; ``plain`` and ``large`` are rows."""
+        if not small:  # as for all sets of integers
+            if not large[digit]:
+                return plain[digit]
+            return ("digits", plain[digit], large[digit], (), places, digit != 0)
         after = [(self._rows[state][digit], bits) for state, bits in small]
         if len(after) > 1:
             joined: dict[int, int] = {}

@@ -47,6 +47,7 @@ __all__ = [
     "key_language",
     "needs_counter",
     "number_language",
+    "numbers_languages",
     "spellings_of",
     "string_language",
     "test_language",
@@ -87,12 +88,46 @@ def number_language(
     return _numbers(numbers.identity(), policy.numbers == "any")
 
 
-@lru_cache(maxsize=256)
-def _numbers(identity: tuple[Any, ...], every: bool) -> Dfa:
-    """The language of the conjunction with this identity."""
+def numbers_languages(
+    several: list[Numbers], policy: Policy, spellings: Mapping[Number, Iterable[str]]
+) -> list[Dfa]:
+    """Languages that together are those of several conjunctions; `number_language` has the rest.
+
+    Where only values matter conjunctions are joined before the spellings of ``repr(float)`` come
+    in, which take the most states.
+    """
+    sifted = [n for n in several if _is_by_value(n) and policy.numbers == "plain"]
+    if len(sifted) < 2:
+        return [number_language(n, policy, spellings) for n in several]
+    others = [number_language(n, policy, spellings) for n in several if n not in sifted]
+    return [_joined(tuple(n.identity() for n in sifted)), *others]
+
+
+def _is_by_value(n: Numbers) -> bool:
+    is_sifted = bool(n.multiples or n.others or n.excluded)
+    return is_sifted and n.allowed is None and not n.integer and n.digits is None
+
+
+@lru_cache(maxsize=64)
+def _joined(identities: tuple[Any, ...]) -> Dfa:
+    union = Dfa.nothing()
+    for identity in identities:
+        union = union | decimals(_of_identity(identity))
+    return with_float_forms(union)
+
+
+def _of_identity(identity: tuple[Any, ...]) -> Numbers:
+    """The conjunction with an identity."""
     n = Numbers()
     n.lower, n.above, n.upper, n.below, n.integer, n.digits, *sets = identity
     n.multiples, n.others, n.allowed, n.excluded = tuple(sets[0]), tuple(sets[1]), *sets[2:]
+    return n
+
+
+@lru_cache(maxsize=256)
+def _numbers(identity: tuple[Any, ...], every: bool) -> Dfa:
+    """The language of the conjunction with this identity."""
+    n = _of_identity(identity)
     bounds = (n.lower, n.above, n.upper, n.below)
     is_sifted = bool(n.multiples or n.others or n.excluded)
     if bounds == _NO_BOUNDS and n.allowed is None and n.integer is None and not is_sifted:
