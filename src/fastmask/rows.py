@@ -23,6 +23,7 @@ from .kernels import layout
 from .kernels.accept import advance, next_bytes, read_tokens
 from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.lengths import adopt_root, bounded_node, count_characters
+from .kernels.lists import list_row
 from .kernels.naive import naive_row
 from .kernels.rows import copy_edges, join_rows, link_node, make_leaf, make_question
 from .shared_rows import CharacterCounts, shared_rows
@@ -529,6 +530,8 @@ class Arena:
             if node >= 0:
                 rows.counting[node] = state
             return node
+        if state in tables.listed:
+            return self._listed(*tables.listed[state])
         name = tables.shared.get(state)
         if name is None:
             return self._walk(-1, state)
@@ -552,6 +555,19 @@ class Arena:
         if node >= 0:
             rows.adopted.append(row)
         return node
+
+    def _listed(self, data: U8, offsets: I32, low: int, high: int, depth: int) -> int:
+        """Make the root of a place in a list of texts; its node or a status."""
+        tables, rows = self.tables, self.rows
+        address, number = rows.next_row(), rows.n_rows
+        places = np.zeros(tables.vocabulary.trie.n_nodes, np.int32)
+        n_places = list_row(
+            tables.record.words, self.record.words, data, offsets, low, high, depth, address, places
+        )
+        node = adopt_root(self.record.words, rows.words, places[:n_places], number, address)
+        if node >= 0:
+            rows.take()
+        return int(node)
 
     def _share(self, name: tuple[str, int], node: int) -> None:
         """Keep a root for other grammars, if it asks for nothing but what lies below its frame."""

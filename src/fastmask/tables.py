@@ -37,7 +37,7 @@ from .vocabulary.merged import GROUPS, MergedTrie, merged_trie
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Body", "Frame", "KeyBody", "Tables"]
+__all__ = ["STEP_BUDGET", "Body", "Frame", "KeyBody", "Listed", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
@@ -86,6 +86,19 @@ class KeyBody(NamedTuple):
 
 
 _NO_BODY = KeyBody(0, 0, np.zeros(0, np.int32), 0)
+
+
+class Listed(NamedTuple):
+    """A place in a sorted list of texts: a range of it, and how many bytes were read.
+
+    Text ``i`` is data[offsets[i]:offsets[i + 1]].
+    """
+
+    data: U8
+    offsets: I32
+    low: int
+    high: int
+    depth: int
 
 
 class Body(NamedTuple):
@@ -213,6 +226,8 @@ class Tables:
         self.shared: dict[int, tuple[str, int]] = {}
         self.lock = new_lock()
         self.record = AddressRecord(layout.T_SIZE)
+        #: States that are places in a list of texts, whose row is found from the list itself.
+        self.listed: dict[int, Listed] = {}
         #: Strings by state: what counting their characters takes.
         self.bodies: dict[int, Body] = {}
         #: States that count: the state without a count, a program that has the bounds, and how many
@@ -516,6 +531,13 @@ class Tables:
             self.bodies[plain + (number << self.shift)] = body
             self.counted[state] = (plain + (number << self.shift), program, spare)
             self.roots[state >> self.shift] = layout.MADE
+
+    def list_texts(
+        self, state: int, data: U8, offsets: I32, low: int, high: int, depth: int
+    ) -> None:
+        """Say that ``state`` is a place in a list of texts, whose ends lead out of the frame."""
+        self.listed[state] = Listed(data, offsets, low, high, depth)
+        self.roots[state >> self.shift] = layout.MADE
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""

@@ -24,6 +24,7 @@ from ..kernels import layout
 from . import spelling
 from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .counting import count_characters
+from .lists import LongList
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
 from .values import Value
@@ -235,13 +236,22 @@ class SchemaAutomaton:
         codes = []
         languages = []
         for conjunction in conjunctions:
-            if spelling.needs_counter(conjunction):
+            texts = spelling.long_list(conjunction, self.formulas, self.policy)
+            if texts:
+                codes.append(self._long_list(conjunction, texts))
+            elif spelling.needs_counter(conjunction):
                 codes.append(self._counted(conjunction))
             else:
                 languages.append(spelling.string_language(conjunction, self.formulas, self.policy))
         if languages:
             codes.append(self._scalar(languages))
         return self.tables.choice(codes)
+
+    def _long_list(self, conjunction: Any, texts: list[bytes]) -> int:
+        key = ("list", conjunction.identity())
+        if key not in self._rules:
+            self._rules[key] = LongList(self.tables, texts, self.end)
+        return int(self._rules[key].start)
 
     def _scalar(self, languages: list[Dfa]) -> int:
         """The first state of the union of some languages; 0 if it is empty."""

@@ -45,6 +45,7 @@ __all__ = [
     "character_spellings",
     "is_unconstrained",
     "key_language",
+    "long_list",
     "needs_counter",
     "number_language",
     "numbers_languages",
@@ -230,6 +231,41 @@ def _characters(texts: Dfa) -> Characters:
     return Characters(texts)
 
 
+def long_list(strings: Strings, formulas: Formulas, policy: Policy) -> list[bytes] | None:
+    """The texts behind the opening quote of a conjunction of very many constants.
+
+    None for other conjunctions, and where some constant has too many spellings.
+    """
+    if strings.allowed is None or len(strings.allowed) < _LONG_LIST:
+        return None
+    texts = _passing(strings, formulas)
+    if policy.strings == "usual" and _PLAIN.fullmatch("".join(texts)):
+        return [text.encode() + b'"' for text in texts]
+    found: list[bytes] = []
+    for text in texts:
+        of_one = few_spellings(text, policy)
+        if of_one is None:
+            return None
+        found += [way + b'"' for way in of_one]
+    return found
+
+
+def _passing(strings: Strings, formulas: Formulas) -> list[str]:
+    """The constants that pass the tests of a conjunction."""
+    constants = list(strings.allowed or ())
+    if not strings.passes and not strings.fails:
+        return constants
+    return [
+        text
+        for text in constants
+        if all(formulas.passes(test, text) for test in strings.passes)
+        and not any(formulas.passes(test, text) for test in strings.fails)
+    ]
+
+
+_LONG_LIST = 500
+
+
 def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa:
     """What may follow the opening quote of a string of a conjunction, closing quote included.
 
@@ -248,13 +284,7 @@ def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa
     if strings.allowed is None:
         dfa = spelled(language(formulas, strings), every)
     else:
-        texts = [
-            text
-            for text in strings.allowed
-            if all(formulas.passes(test, text) for test in strings.passes)
-            and not any(formulas.passes(test, text) for test in strings.fails)
-        ]
-        dfa = _these_strings(texts, every)
+        dfa = _these_strings(_passing(strings, formulas), every)
     if dfa.table.size <= _LARGEST_KNOWN:
         if len(_known_strings) >= _MOST_KNOWN:
             _known_strings.clear()

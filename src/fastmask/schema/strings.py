@@ -175,7 +175,8 @@ def some_string(formulas: Formulas, conjunction: Strings) -> str | None:
 def has_string(formulas: Formulas, conjunction: Strings) -> bool:
     """Whether a conjunction has a string at all."""
     if conjunction.allowed is not None:
-        return bool(_candidates(formulas, conjunction))
+        only_constants = not conjunction.passes and not conjunction.fails
+        return only_constants or bool(_candidates(formulas, conjunction))
     if not conjunction.passes and not conjunction.fails:
         return True  # some character remains, whatever is excluded
     free = conjunction.shortest == 0 and conjunction.longest is None
