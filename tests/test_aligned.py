@@ -86,6 +86,22 @@ def test_it_converges_to_the_conditional_on_a_longer_language():
     assert plain > 0.1
 
 
+def test_the_odds_it_draws_with():
+    """Plain masking's before the first draw, the model's own after the last there is to learn."""
+    own, masked = sequence_odds(probabilities, ends_in_y(), max_tokens=3)
+    sampler = AlignedSampler(logits, ends_in_y())
+    assert sampler.odds(3) == pytest.approx(masked)
+    assert sampler.odds(2) == {}
+    rng = np.random.default_rng(0)
+    gaps = []
+    for _ in range(30):
+        sampler.sample(rng)
+        odds = sampler.odds(3)
+        assert sum(odds.values()) == pytest.approx(1)
+        gaps.append(max(abs(odds[ids] - own[ids]) for ids in own))
+    assert gaps[-1] < 1e-9 < gaps[0]
+
+
 def test_bounded_memory():
     sampler = AlignedSampler(logits, ends_in_y(), max_beginnings=2)
     rng = np.random.default_rng(0)

@@ -198,7 +198,7 @@ def test_extras_that_errors_name_exist():
         pytest.skip("not a source checkout")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {
-        extra for path in MODULES for extra in re.findall(r"fastmask\[(\w+)\]", path.read_text())
+        extra for path in MODULES for extra in re.findall(r"fastmask\[([\w-]+)\]", path.read_text())
     }
     assert named <= set(project["optional-dependencies"])
 

@@ -83,3 +83,17 @@ def test_one_processor_for_several_prompts(llama, compiler):
             temperature=0.0,
         )
         assert found["choices"][0]["text"] in ("yes.", "yes!", "no.", "no!")
+
+
+def test_the_trial_on_the_real_model():
+    """One question of each demo task, steered to a small budget: all masked answers are valid."""
+    pytest.importorskip("jsonschema_rs", reason="jsonschema-rs is not installed")
+    from fastmask.trial import compare, model, tasks
+
+    llama, vocabulary = model.load()
+    judged = compare.compare(
+        llama, vocabulary, tasks.demo_tasks(), max_tokens=30, questions=1, steer=True
+    )
+    assert len(judged) == 8
+    assert all(item.valid for item in judged if item.way == "masked")
+    assert compare.summary(judged)["masked"]["valid_of_finished"] == 1

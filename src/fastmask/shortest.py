@@ -31,10 +31,11 @@ from .vocabulary import Vocabulary
 
 __all__ = ["Completion", "Completions", "least_bytes", "shortest_completion"]
 
-#: The order in which equally short texts are preferred: what closes, digits, letters, other ASCII.
+#: The order in which equally short texts are preferred: what is plain to read first.
+_PLAIN = b'"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 _ORDER = (
-    *b"\"}])>',:;0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    *(b for b in range(0x20, 0x7F) if not chr(b).isalnum() and b not in b"\"}])>',:;"),
+    *_PLAIN,
+    *(byte for byte in range(0x20, 0x7F) if byte not in _PLAIN),
     *range(0x20),
     *range(0x7F, 256),
 )

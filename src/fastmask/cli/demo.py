@@ -1,6 +1,7 @@
 """``fastmask demo``: patterns become tables, an answer is masked, and the cost is measured.
 
-Needs no network and no extra: the vocabulary comes with the package and the model is a toy.
+Needs no network and no extra: the vocabulary comes with the package and the model is a toy, unless
+``--model`` names a real one (see `model_demo`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .explain import Verifier, shown_byte, shown_ranges
+from .model_demo import MODELS, run_with_model
 from .sources import byte_vocabulary
 
 if TYPE_CHECKING:
@@ -36,7 +38,12 @@ _PATIENCE = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the picture goes."""
+    """A real model instead of the toy, and where the picture goes."""
+    parser.add_argument(
+        "--model",
+        choices=MODELS,
+        help="let a real model answer with and without masks (extra demo-model)",
+    )
     parser.add_argument(
         "--plot",
         default="fastmask-demo.png",
@@ -47,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the three parts; with --json only their numbers."""
+    if options.model is not None:
+        return run_with_model(options)
     show: Callable[[str], None] = (lambda _: None) if options.json else print
     started = time.perf_counter()
     _note("Getting ready: kernels are compiled on the first start (half a minute), then kept.")

@@ -1,7 +1,8 @@
-"""A logits processor for ``llama-cpp-python``, and the vocabulary of a model it has loaded.
+"""For ``llama-cpp-python``: a logits processor, a loaded model's vocabulary, and its logits.
 
 ``llama(prompt, logits_processor=LogitsProcessorList([processor]))``. The vocabulary comes from the
-loaded model itself, through the functions of llama.cpp, so no other file is needed.
+loaded model itself, through the functions of llama.cpp, so no other file is needed. `Model` is for
+loops of one's own, those of `fastmask.sampling` among them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..errors import VocabularyError
 from ..vocabulary import Vocabulary
 from .following import Followers
 
-__all__ = ["LogitsProcessor", "vocabulary_of"]
+__all__ = ["LogitsProcessor", "Model", "vocabulary_of"]
 
 #: llama.cpp's token attributes: what stands for no text of its own.
 _UNKNOWN, _UNUSED, _CONTROL = 1 << 0, 1 << 1, 1 << 3
@@ -76,6 +77,40 @@ class LogitsProcessor:
         return masked
 
 
+class Model:
+    """A loaded model behind a prompt, as the samplers of `fastmask.sampling` want it.
+
+    Parameters
+    ----------
+    llama : llama_cpp.Llama
+    prompt : sequence of int
+        At least one id.
+
+    Notes
+    -----
+    What the model has read already is not read again, be it from another prompt: several may share
+    one ``llama``, one after the other.
+    """
+
+    def __init__(self, llama: Any, prompt: Sequence[int]) -> None:
+        if not len(prompt):
+            raise ValueError("a model needs at least one id to go on from")
+        self._llama = llama
+        self._prompt = np.array(prompt, np.intc)
+
+    def __call__(self, token_ids: Sequence[int]) -> npt.NDArray[np.single]:
+        """The logits behind the prompt and these ids, float32[vocab_size]."""
+        llama_cpp = _package()
+        llama = self._llama
+        ids = np.concatenate([self._prompt, np.array(token_ids, np.intc)])
+        known = llama.input_ids[: min(llama.n_tokens, ids.size - 1)]
+        differ = known != ids[: known.size]
+        llama.n_tokens = int(differ.argmax()) if differ.any() else known.size
+        llama.eval(ids[llama.n_tokens :].tolist())
+        logits = llama_cpp.llama_get_logits_ith(llama.ctx, -1)
+        return np.ctypeslib.as_array(logits, (llama.n_vocab(),)).copy()
+
+
 def vocabulary_of(
     llama: Any,
     *,
@@ -105,12 +140,7 @@ def vocabulary_of(
     ImportError
         ``llama-cpp-python`` is missing.
     """
-    try:
-        import llama_cpp
-    except ImportError:
-        raise ImportError(
-            "a model of llama.cpp needs llama-cpp-python: pip install 'fastmask[llama-cpp]'"
-        ) from None
+    llama_cpp = _package()
     model = llama_cpp.llama_model_get_vocab(llama.model)
     size = llama_cpp.llama_vocab_n_tokens(model)
     if size <= 0:
@@ -130,6 +160,16 @@ def vocabulary_of(
         special_token_ids=special if special_token_ids is None else special_token_ids,
         vocab_size=vocab_size,
     )
+
+
+def _package() -> Any:
+    try:
+        import llama_cpp
+    except ImportError:
+        raise ImportError(
+            "a model of llama.cpp needs llama-cpp-python: pip install 'fastmask[llama-cpp]'"
+        ) from None
+    return llama_cpp
 
 
 def _piece(llama_cpp: Any, model: Any, token_id: int, is_special: bool) -> bytes:

@@ -121,6 +121,47 @@ class AlignedSampler:
         text = text_of(drawn, matcher.compiled.vocabulary)
         return Sample(tuple(drawn), text, matcher.is_terminated(), tuple(removed))
 
+    def odds(self, max_tokens: int) -> dict[tuple[int, ...], float]:
+        """The chance with which it would draw each answer now, by walking every answer.
+
+        Parameters
+        ----------
+        max_tokens : int
+            Longer answers are left out.
+
+        Returns
+        -------
+        dict of token ids to probability
+            At first what plain masking draws, in the end the model's own odds (`sequence_odds`).
+        """
+        found: dict[tuple[int, ...], float] = {}
+        pending: list[tuple[tuple[int, ...], GrammarMatcher, _Beginning | None, float]] = [
+            ((), self._matcher.fork(), self._root, 1.0)
+        ]
+        while pending:
+            ids, state, node, chance = pending.pop()
+            if state.is_terminated():
+                found[ids] = chance
+                continue
+            if len(ids) == max_tokens:
+                continue
+            belief = masked_softmax(self._model(ids), None, self._temperature)
+            allowed = state.allowed_token_ids().tolist()
+            children = {} if node is None else node.children
+            weights = {
+                token: float(belief[token]) * (children[token].future if token in children else 1.0)
+                for token in allowed
+            }
+            total = sum(weights.values())
+            for token, weight in weights.items():
+                if weight > 0:
+                    following = state.fork()
+                    following.accept_token(token)
+                    pending.append(
+                        ((*ids, token), following, children.get(token), chance * weight / total)
+                    )
+        return found
+
     def _child(self, node: _Beginning, token: int) -> _Beginning | None:
         child = node.children.get(token)
         if child is None and self.n_beginnings < self._max_beginnings:
