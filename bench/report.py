@@ -84,6 +84,9 @@ def sections(draw: bool = True) -> tuple[str, str]:
         )
         short += f"\n\n{short_sweep(sweep)}"
         short += "\n\n![By size of the vocabulary](bench/record/sweep-states.png)"
+        short += "\n\nTrying every token, against a table made first, against rows made as they are"
+        short += " reached; the crossings in answers:"
+        short += "\n\n![Naive against table](bench/record/sweep-crossing.png)"
     return "# Results\n\nWritten by `bench/report.py` from the records beside it.\n\n" + full, short
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fastmask.benchmarking import engines, plots, sweep, vocabularies
+from fastmask.benchmarking import engines, plots, sweep, tables, vocabularies
 from fastmask.sampling import naive_mask_work, table_mask_work
 
 SHAPE = {"n_tokens": 200, "vocab_size": 128_000, "mean_length": 4}
@@ -149,4 +149,6 @@ record = json.loads(path.read_text())
 memory = record["memory"]
 print(f"memory: vocabulary {memory['vocabulary'] / 1e6:.1f} MB, an answer {memory['matcher']:,.0f}")
 print(f"bytes, and {memory['matcher_per_1000_tokens']:,.0f} more each 1,000 tokens")
+for name, power in tables.batch_growth(record).items():
+    print(f"{name}: the time of a call grows as matchers^{power:.2f}, over the larger half")
 plots.draw_serving(record)

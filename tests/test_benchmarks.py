@@ -104,7 +104,8 @@ def test_an_engine_masks_what_follows(name):
 
 
 @pytest.mark.large
-def test_maskbench_from_end_to_end(tmp_path, report):
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_maskbench_from_end_to_end(as_folder, tmp_path, report):
     """Two schemas through fastmask: verdicts are right, every mask's time is there."""
     number, words = {"type": "integer"}, {"type": "array", "items": {"enum": ["a", "b"]}}
     lines = [
@@ -117,8 +118,15 @@ def test_maskbench_from_end_to_end(tmp_path, report):
         {"name": "refused", "schema": {"type": "wrong"}, "tests": []},
     ]
     source = tmp_path / "cases.jsonl.gz"
-    with gzip.open(source, "wt") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
+    if as_folder:
+        source = tmp_path / "cases"
+        source.mkdir()
+        for line in lines:
+            content = {"meta": {}, "schema": line["schema"], "tests": line["tests"]}
+            (source / f"{line['name']}.json").write_text(json.dumps(content))
+    else:
+        with gzip.open(source, "wt") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
     script = BENCH / "peers" / "maskbench.py"
     options = ["--engines", "fastmask", "--vocabulary", "gpt2_50k", "--folder", str(tmp_path)]
     subprocess.run([sys.executable, str(script), str(source), *options], check=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .clock import once, quiet, steady
-from .engines import Engine, RefusedError, installed, make, versions
+from .engines import Engine, Fastmask, RefusedError, installed, make, versions
 from .records import spread, stamp
 from .vocabularies import RawVocabulary, available, load
 
@@ -154,6 +154,7 @@ def _state(
                         return {"error": "the text is refused"}
                 touched_ns.append(once(matcher.mask)[0])
             again_ns = steady(matcher.mask)
+            naive_ns = _naive(engine, matcher.handle) if isinstance(engine, Fastmask) else []
     except RefusedError as error:
         return {"error": str(error)[:200]}
     return {
@@ -162,7 +163,16 @@ def _state(
         "first_touch": spread(touched_ns),
         "again": spread(again_ns),
         "accept": spread(accepted_ns),
+        "naive": spread(naive_ns),
     }
+
+
+def _naive(engine: Fastmask, matcher: Any) -> list[int]:
+    """Nanoseconds of the present mask by trying every token; it has to be the same."""
+    found = [once(matcher.naive_row) for _ in range(3)]
+    if not np.array_equal(found[0][1], engine.row[0]):
+        raise AssertionError(f"the mask of {matcher.compiled} is not that of trying every token")
+    return [elapsed for elapsed, _ in found]
 
 
 def _applied(engine: Engine, size: int, rounds: int) -> list[dict[str, Any]]:

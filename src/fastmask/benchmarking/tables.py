@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .clock import growth_exponent
 from .curves import MEASURES, exponents, value
 
-__all__ = ["conditions", "growth_table", "short_sweep", "table"]
+__all__ = ["batch_growth", "conditions", "growth_table", "short_sweep", "table"]
 
 
 def table(record: dict[str, Any]) -> str:
@@ -58,7 +59,7 @@ def _sweep(record: dict[str, Any]) -> str:
         lines = []
         for row in rows:
             if "error" in row:
-                lines.append([row["state"], row["engine"], row["error"][:40], *[""] * 4])
+                lines.append([row["state"], row["engine"], row["error"][:40], *[""] * 5])
                 continue
             lines.append(
                 [
@@ -69,10 +70,14 @@ def _sweep(record: dict[str, Any]) -> str:
                         shown(row[key]["p50"])
                         for key in ("compile_and_first_mask", "first_touch", "again", "accept")
                     ],
+                    shown(row["naive"]["p50"]) if row["naive"]["n"] else "",
                 ]
             )
         head = ["state", "engine", "allowed", "compile + first mask", "first touch", "again"]
-        parts += [f"\n{name}, medians:\n", _markdown([*head, "accept"], sorted(lines))]
+        parts += [
+            f"\n{name}, medians:\n",
+            _markdown([*head, "accept", "every token tried"], sorted(lines)),
+        ]
     applied = [
         [row["vocabulary"], row["engine"], row["kind"], shown(row["apply"]["p50"])]
         for row in record["apply"]
@@ -134,6 +139,22 @@ def _curves(record: dict[str, Any]) -> str:
     return f"{growth_table(record)}\n\n{_markdown(head, lines)}"
 
 
+def batch_growth(record: dict[str, Any]) -> dict[str, float]:
+    """The exponent of a batch call's time against the number of matchers, one thread, by engine."""
+    found = {}
+    for engine in record["versions"]:
+        rows = [
+            row
+            for row in record["batches"]
+            if (row["engine"], row["threads"]) == (engine, 1) and "a_row" in row
+        ]
+        sizes = [row["size"] for row in rows]
+        power = growth_exponent(sizes, [row["size"] * row["a_row"]["p50"] for row in rows])
+        if power is not None:
+            found[engine] = power
+    return found
+
+
 def _serving(record: dict[str, Any]) -> str:
     batches = [
         [
@@ -152,6 +173,13 @@ def _serving(record: dict[str, Any]) -> str:
         "Filling a batch of mixed schemas, time a row:\n",
         _markdown(["engine", "threads", "matchers", "p50", "mean", "p99"], batches),
     ]
+    growth = batch_growth(record)
+    if growth:
+        parts += [
+            "\nA call's time grows as matchers^p, over the larger half: "
+            + ", ".join(f"{name} {power:.2f}" for name, power in growth.items())
+            + "."
+        ]
     if record["ahead"]:
         ahead = [
             [f"{row['size']:,}", *[f"{row[key]:.2f} ms" for key in ("model", "after", "ahead")]]
