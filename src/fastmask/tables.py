@@ -389,6 +389,11 @@ class Tables:
         self.n_states = first + n
         return first << self.shift
 
+    @property
+    def has_used_half(self) -> bool:
+        """Whether half of the states there is room for are made."""
+        return 2 * self.n_states > self.max_states
+
     def row(self, state: int) -> I32:
         """The actions of a state, int32[columns], to be written before the state is reached."""
         row: I32 = self.actions[state >> self.shift]

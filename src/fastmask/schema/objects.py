@@ -19,6 +19,7 @@ from . import spelling
 from .constants import Constant
 from .containers import Objects
 from .strings import class_language, encoded
+from .tries import ShrinkingTrie
 from .values import FALSE, TRUE, KeyClass, Value
 
 if TYPE_CHECKING:
@@ -42,7 +43,17 @@ class ObjectFrame:
     A key without a name that a mask reads over is seen as None.
     """
 
-    __slots__ = ("apart", "count", "pending", "register", "rule", "seen", "unnamed")
+    __slots__ = (
+        "apart",
+        "count",
+        "gone",
+        "gone_before",
+        "pending",
+        "register",
+        "rule",
+        "seen",
+        "unnamed",
+    )
 
     def __init__(
         self,
@@ -59,6 +70,8 @@ class ObjectFrame:
         self.pending = pending
         self.apart = apart
         self.count = count
+        self.gone: frozenset[str] = frozenset()  # named keys that may not come
+        self.gone_before = self.gone
         self.register = 0
 
     def move(self, symbol: int) -> tuple[int, int]:
@@ -99,6 +112,7 @@ class ObjectRule:
         self._nexts: dict[int, int] = {}
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
         self._bodies: dict[int, KeyBody] = {}
+        self._shrinking: ShrinkingTrie | None = None
         self._spellings: dict[str, list[bytes] | None] = {}
         self._wide: dict[tuple[str, ...], int] = {}
         names = dict.fromkeys(conjunction.keys)
@@ -224,7 +238,9 @@ class ObjectRule:
         if name is not None and name not in self.names:
             unnamed |= {name}
             self._before.setdefault(unnamed, before.unnamed)
-        return self._frame_with(before.seen | {name}, unnamed, pending, apart, before.count + 1)
+        frame = self._frame_with(before.seen | {name}, unnamed, pending, apart, before.count + 1)
+        frame.gone_before = frame.gone_before or before.gone
+        return frame
 
     def _frame_with(
         self,
@@ -491,15 +507,36 @@ class ObjectRule:
         is_narrow = self._is_narrow(frame)
         if is_narrow and len(others) == 1 and self._classes[others[0]][0] is None:
             return self._trie(frame, others[0])
-        coming = {name: self._may_come(frame, name) for name in self.names}
+        coming = self._coming(frame)
         codes = []
         if any(comes and name not in self._wide_names for name, comes in coming.items()):
-            codes.append(self._trie(frame, -1))
+            codes.append(self._closed_trie(frame, coming))
         wide = tuple(n for n, comes in coming.items() if comes and n in self._wide_names)
         if wide:
             codes.append(self._wide_keys(wide))
         codes += [self._other_keys(where, known) for where in others]
         return self.tables.choice(codes) if len(codes) != 1 else codes[0]
+
+    def _coming(self, frame: ObjectFrame) -> dict[str, bool]:
+        """Of each named key, whether it may come."""
+        is_ordered = self.automaton.policy.property_order == "schema"
+        if is_ordered or frame.pending or frame.apart or self.conjunction.longest is not None:
+            return {name: self._may_come(frame, name) for name in self.names}
+        seen = frame.seen
+        return {name: name not in seen for name in self.names}
+
+    def _closed_trie(self, frame: ObjectFrame, coming: dict[str, bool]) -> int:
+        """The first state of the named keys that may come."""
+        tables = self.tables
+        if self._number or tables.has_used_half:
+            return self._trie(frame, -1)
+        if self._shrinking is None:
+            spelled = {name: self._spelled(name) or [] for name in self.names}
+            step = tables.program
+            codes = {n: step(layout.STEP, symbol) for n, symbol in self._key_symbols.items()}
+            self._shrinking = ShrinkingTrie(tables, spelled, codes)
+        frame.gone = frozenset(name for name, comes in coming.items() if not comes)
+        return self._shrinking.without(frame.gone, frame.gone_before)
 
     def _trie(self, frame: ObjectFrame, other: int) -> int:
         """The first state of all named keys; those seen or forbidden are no others either.
