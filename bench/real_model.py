@@ -63,7 +63,7 @@ def main() -> None:
     options.record.parent.mkdir(parents=True, exist_ok=True)
     options.record.write_text(json.dumps(document, indent=None, separators=(",", ":")) + "\n")
     if options.plot:
-        draw(options.plot, judged)
+        draw(judged).savefig(options.plot, dpi=150)
     print(json.dumps({key: document[key] for key in ("summary", "mask_us", "model_us")}, indent=2))
     invalid = [i for i in judged if i.way == "masked" and i.answer.finished and not i.valid]
     for item in invalid:

@@ -237,7 +237,7 @@ def test_the_same_questions_twice(llama, tmp_path):
     again = compare.compare(llama, BYTES, [DIGIT, LIST], max_tokens=20)
     assert [item.answer.text for item in again] == [item.answer.text for item in judged]
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    compare.draw(tmp_path / "drawn.png", judged)
+    compare.draw(judged).savefig(tmp_path / "drawn.png")
     assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
 
 

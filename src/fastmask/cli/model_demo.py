@@ -38,7 +38,7 @@ def run_with_model(options: argparse.Namespace) -> int:
     show(side_by_side(judged))
     show("\n" + _table(found))
     if matplotlib_is_there():
-        draw(options.plot, judged)
+        draw(judged).savefig(options.plot, dpi=150)
         show(f"Drawn to {options.plot}.")
     else:
         show("Not drawn: matplotlib is missing (pip install 'fastmask[plot]').")

@@ -2,6 +2,7 @@
 
 from ..shortest import Completion, least_bytes, shortest_completion
 from .aligned import AlignedSampler
+from .batches import sample_batch
 from .beams import Beam, beam_search
 from .healing import heal, healed_grammar
 from .loop import Sample, allowed_ids, masked_softmax, sample, text_of, truncated
@@ -47,6 +48,7 @@ __all__ = [
     "naive_mask_work",
     "retry",
     "sample",
+    "sample_batch",
     "sequence_odds",
     "shortest_completion",
     "speculative_sample",

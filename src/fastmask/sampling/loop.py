@@ -7,7 +7,7 @@ greedy). So a seed repeats a run exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,8 @@ class Sample:
     finished : bool
         False if the budget of tokens ran out first.
     removed : tuple of float
-        For each step the share of the model's belief that the mask took away, 0 to 1.
+        For each token the share of the model's belief that the mask took away, 0 to 1; 0 for text
+        that was certain, which no model was asked for.
     """
 
     token_ids: tuple[int, ...]
@@ -142,6 +143,7 @@ def sample(
     top_p: float | None = None,
     greedy: bool = False,
     steer: bool = False,
+    jump_forward: bool | Callable[[str], Iterable[int]] = False,
 ) -> Sample:
     """Draw one answer, token by token.
 
@@ -165,6 +167,10 @@ def sample(
         Never draw a token behind which the answer could not be finished within ``max_tokens``, so
         that it always finishes (`Steering`). Needs a matcher. Where a first draw would come too
         late there is a second one.
+    jump_forward : bool or callable
+        Write what must come next without asking the model
+        (`GrammarMatcher.find_jump_forward_tokens`): in the longest tokens, or in those that a
+        callable gives for a text, such as the model's own tokenizer.
 
     Raises
     ------
@@ -186,6 +192,15 @@ def sample(
     removed: list[float] = []
     finished = matcher is not None and matcher.is_terminated()
     while not finished and len(drawn) < max_tokens:
+        if matcher is not None and jump_forward:
+            tokenize = None if jump_forward is True else jump_forward
+            certain = matcher.find_jump_forward_tokens(tokenize)[: max_tokens - len(drawn)]
+            if certain and (steering is None or steering.follow(certain)):
+                matcher.accept_tokens(certain)
+                drawn += certain
+                removed += [0.0] * len(certain)
+                finished = matcher.is_terminated()
+                continue
         logits = model(drawn)
         if matcher is None:
             chances = masked_softmax(logits, None, temperature)

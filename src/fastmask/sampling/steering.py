@@ -16,7 +16,7 @@ from ..errors import BudgetError
 from ..shortest import completions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..matcher import GrammarMatcher
     from .loop import Floats
@@ -74,9 +74,18 @@ class Steering:
         self._plan = ()
         return token
 
-    def _is_in_time(self, token: int) -> bool:
+    def follow(self, token_ids: Sequence[int]) -> bool:
+        """Whether some tokens are in time, who are then taken as chosen."""
+        self._left -= len(token_ids)
+        if self._is_in_time(*token_ids):
+            self._plan = ()
+            return True
+        self._left += len(token_ids)
+        return False
+
+    def _is_in_time(self, *token_ids: int) -> bool:
         ahead = self._matcher.fork()
-        ahead.accept_token(token)
+        ahead.accept_tokens(token_ids)
         return self._completions.finishes_within(ahead, self._left)
 
     def _planned(self) -> int:

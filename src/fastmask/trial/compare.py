@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -46,8 +45,13 @@ class Judged:
     valid_inside: bool
 
     def as_record(self) -> dict[str, Any]:
-        """Plain values, for a file."""
-        return asdict(self)
+        """Plain values, for a file; times to a tenth of a microsecond."""
+        record = asdict(self)
+        answer = record["answer"]
+        for name in ("first_seconds", "model_seconds", "draw_seconds"):
+            answer[name] = round(answer[name], 7)
+        answer["mask_seconds"] = [round(second, 7) for second in answer["mask_seconds"]]
+        return record
 
 
 def compare(
@@ -164,8 +168,8 @@ def side_by_side(judged: Sequence[Judged], width: int = 38) -> str:
     return "\n".join(lines)
 
 
-def draw(path: str | os.PathLike[str], judged: Sequence[Judged]) -> None:
-    """Draw validity by task, speed, and where a step's time goes, as a PNG.
+def draw(judged: Sequence[Judged]) -> Any:
+    """Validity by task, speed, and where a step's time goes, as a ``matplotlib`` figure.
 
     Raises
     ------
@@ -217,4 +221,4 @@ def draw(path: str | os.PathLike[str], judged: Sequence[Judged]) -> None:
     time.set_title(f"fastmask: {100 * found[MASKED]['mask_share']:.2f}% of a step")
     for axes in (validity, speed, time):
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    return figure
