@@ -436,6 +436,29 @@ def row_flags(row, size):
 
 
 @inner
+def move_side_by_side(actions, threads, source, count, column, target):
+    """Move threads that all just go on, or die, and do not meet; their number, or -1 otherwise."""
+    live = np.int64(0)
+    if THREAD * (target + count) > threads.size:
+        return np.int64(-1)
+    for i in range(source, source + count):
+        action = np.int64(actions[threads[THREAD * i] + column])
+        if action < 0:
+            return np.int64(-1)
+        if action > 0:
+            register = threads[THREAD * i + 1]
+            for k in range(target, target + live):
+                if threads[THREAD * k] == action and threads[THREAD * k + 1] == register:
+                    return np.int64(-1)
+            to = THREAD * (target + live)
+            threads[to] = action
+            threads[to + 1] = register
+            threads[to + 2] = threads[THREAD * i + 2]
+            live += 1
+    return live
+
+
+@inner
 def same_step(events, one, other):
     """Whether two events ask for the same step after the same steps."""
     return (
@@ -682,6 +705,17 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                     action = np.int64(actions[now + column])
                 start = free
                 live = np.int64(action > 0)
+                if now == many:
+                    live = move_side_by_side(
+                        actions, threads, np.int64(frames[at + 3]), np.int64(frames[at + 4]),
+                        column, free,
+                    )  # fmt: skip
+                    if live >= 0:
+                        action = np.int64(0)
+                    if live == 1:
+                        action = np.int64(threads[THREAD * start])
+                        register = np.int64(threads[THREAD * start + 1])
+                        below = np.int64(threads[THREAD * start + 2])
                 if action < 0:
                     stopped = action
                     if now == many:
