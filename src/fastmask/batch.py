@@ -57,7 +57,7 @@ def fill_next_token_bitmasks(
     statuses = np.empty(n, np.int64)
     generations = [m._arena.rows for m in matchers]  # held, so that no row goes under the kernel
     fill_batch(
-        np.array([m._address for m in matchers], np.int64),
+        np.array([m._address or m._find_address() for m in matchers], np.int64),
         np.array([g.record.address for g in generations], np.int64),
         rows,
         places,
@@ -97,7 +97,9 @@ def accept_tokens(
     if tokens.size != n:
         raise ValueError(f"{tokens.size} tokens for {n} matchers")
     statuses = np.empty(n, np.int64)
-    accept_batch(np.array([m._address for m in matchers], np.int64), tokens, statuses)
+    accept_batch(
+        np.array([m._address or m._find_address() for m in matchers], np.int64), tokens, statuses
+    )
     for i, status in enumerate(statuses.tolist()):
         if status == layout.NEED_LOCK:
             statuses[i] = matchers[i]._accept_slowly(int(tokens[i]))

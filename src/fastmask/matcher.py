@@ -21,7 +21,7 @@ from .compiler import CompiledGrammar
 from .errors import BitmaskError, MatcherError
 from .jump_forward import forced_tokens
 from .kernels import layout
-from .kernels.accept import accept_token
+from .kernels.accept import accept_text, accept_token
 from .kernels.rows import fill_bitmask, locate_leaf
 from .rows import Rows, vacant_row_error
 from .texts import last_value
@@ -106,7 +106,7 @@ class GrammarMatcher:
         self._bitmask: Any = _UNSEEN
         self._bitmask_rows: I32 = _NO_ROWS
         self._words: I64 = np.zeros(layout.M_SIZE, np.int64)
-        self._address: int = self._words.__array_interface__["data"][0]
+        self._address = 0  # of _words, once a batch asked for it
         self._own_stops: I32 | None = None
         if self._stops != vocabulary.eos_token_ids:
             self._own_stops = np.array(self._stops, np.int32)
@@ -126,6 +126,11 @@ class GrammarMatcher:
         self._words[layout.M_LENGTH] = 0
         if self._terminate_early and self.is_completed():
             self._words[layout.M_TERMINATED] = 1
+
+    def _find_address(self) -> int:
+        """The address of the matcher's record, which batches pass to kernels."""
+        self._address = int(self._words.__array_interface__["data"][0])
+        return self._address
 
     def _own_history(self, steps: I32) -> None:
         self._history = steps
@@ -338,6 +343,13 @@ class GrammarMatcher:
         return bool(status)
 
     def _accept_slowly(self, token_id: int) -> bool:
+        arena = self._arena
+        with arena.lock:
+            status = accept_text(self._words, arena.rows.words, token_id)
+        if status != layout.NEED_LOCK:
+            if status and self._terminate_early:
+                self._terminate_if_completed()
+            return bool(status)
         if self._words[layout.M_TERMINATED]:
             return False
         tables = self.compiled.tables
@@ -515,7 +527,7 @@ class GrammarMatcher:
         twin._texts = []
         twin._words = self._words.copy()
         twin._words[layout.M_HISTORY + 1] = 0
-        twin._address = twin._words.__array_interface__["data"][0]
+        twin._address = 0
         return twin
 
     # --- where the text stands -------------------------------------------------------------------

@@ -17,10 +17,12 @@ from .layout import (
     A_RESULT,
     A_SIZE,
     A_STEPS,
+    A_TEXT,
     A_THREADS,
     A_TOP,
     A_WORK,
     ACCEPTED,
+    ANY_TEXT,
     AT_MOST,
     CELL,
     CELL_NEXT,
@@ -45,6 +47,7 @@ from .layout import (
     NEED_SPACE,
     NEED_TEXT,
     NIL,
+    NO_TEXT,
     PROGRAM,
     PUSH,
     REFUSED,
@@ -204,9 +207,9 @@ def load_threads(cells, threads, arena, configuration, room):
     return count
 
 
-@kernel("int64(int64[::1], int64[::1], int64, uint8[::1], int64, int64)")
-def advance(matcher, rows, configuration, data, length, column):
-    """Step ``configuration`` over data[:length], or over one pseudo-column if that is >= 0.
+@inner
+def read_data(matcher, rows, configuration, data, start, end, column):
+    """Step ``configuration`` over data[start:end], or over one pseudo-column if that is >= 0.
 
     Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED and
     NEED_TEXT A_RESULT is the number of bytes read before the one that failed.
@@ -231,14 +234,14 @@ def advance(matcher, rows, configuration, data, length, column):
     half = threads.size // THREAD // 2
     source = np.int64(0)
     count = load_threads(cells, threads, arena, configuration, half)
-    steps = length
-    budget = np.int64(tables[T_STEP_BUDGET]) + 16 * length
+    steps = end - start
+    budget = np.int64(tables[T_STEP_BUDGET]) + 16 * steps
     if column >= 0:
         steps = 1
     for i in range(steps):
         symbol = np.int64(column)
         if column < 0:
-            symbol = np.int64(classes[data[i]])
+            symbol = np.int64(classes[data[start + i]])
         target = half - source
         count = np.int64(
             general_step(
@@ -260,7 +263,52 @@ def advance(matcher, rows, configuration, data, length, column):
     if arena[A_NEEDED] != 0 or result == NIL:
         return NEED_SPACE
     arena[A_RESULT] = result
-    return ACCEPTED
+    return np.int64(ACCEPTED)
+
+
+@kernel("int64(int64[::1], int64[::1], int64, uint8[::1], int64, int64)")
+def advance(matcher, rows, configuration, data, length, column):
+    """Step ``configuration`` over data[:length], or over one pseudo-column if that is >= 0.
+
+    Needs the arena's lock. On ACCEPTED the new configuration is in A_RESULT. On REFUSED and
+    NEED_TEXT A_RESULT is the number of bytes read before the one that failed.
+    """
+    return read_data(matcher, rows, configuration, data, 0, length, column)
+
+
+@kernel("int64(int64[::1], int64[::1], int64)")
+def accept_text(matcher, rows, token):
+    """Advance ``matcher`` by one text token, over stacks never seen before; or NEED_LOCK.
+
+    Needs the arena's lock. Where a text decides, something has to be made, or the token is more
+    than text, nothing has changed.
+    """
+    tables = record_at(matcher[M_TABLES], T_SIZE)
+    history = view_i32(matcher, M_HISTORY)
+    length = np.int64(matcher[M_LENGTH])
+    if view_i32(tables, T_TOKEN_KIND)[token] != TEXT or matcher[M_TERMINATED] != 0:
+        return np.int64(NEED_LOCK)
+    if matcher[M_STOPS + 1] != 0 or 2 * length >= history.size:
+        return np.int64(NEED_LOCK)
+    arena = record_at(matcher[M_ARENA], A_SIZE)
+    offsets = view_i32(tables, T_TOKEN_OFFSETS)
+    configuration = np.int64(matcher[M_CONFIGURATION])
+    arena[A_TEXT] = NO_TEXT
+    status = np.int64(
+        read_data(
+            matcher, rows, configuration, view_u8(tables, T_TOKEN_BYTES),
+            np.int64(offsets[token]), np.int64(offsets[token + 1]), np.int64(-1),
+        )
+    )  # fmt: skip
+    arena[A_TEXT] = ANY_TEXT
+    if status == ACCEPTED:
+        history[2 * length] = configuration
+        history[2 * length + 1] = token
+        matcher[M_LENGTH] = length + 1
+        matcher[M_CONFIGURATION] = arena[A_RESULT]
+    elif status != REFUSED:
+        return np.int64(NEED_LOCK)
+    return status
 
 
 @kernel("int64(int64[::1], int64[::1], int64, uint8[::1])")
