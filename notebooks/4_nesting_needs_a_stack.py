@@ -146,9 +146,9 @@ for text in ("[1", '[{"k": [1', '[{"k": "some'):
         print("   ", label, [gpt2.tokens[i].decode() for i in np.flatnonzero(found == kind)[:12]])
 
 # %% [markdown]
-# Of fifty thousand tokens a few dozen depend on the stack, usually fewer. So that is how masks are
-# made (Dong et al. 2024): the rows of the independent tokens are kept in a table, one for each top
-# of the stack, and the few others are tried against the stack that is there.
+# Of fifty thousand tokens a handful depends on the stack. So that is how masks are made (Dong et
+# al. 2024): the rows of the independent tokens are kept in a table, one for each top of the stack,
+# and the few others are tried against the stack that is there.
 #
 # ## All of it in one picture
 #
