@@ -70,6 +70,18 @@ def test_vocabularies_that_are_there(tmp_path):
 
 @pytest.mark.large
 @pytest.mark.filterwarnings("ignore")
+def test_every_vocabulary_that_is_there_can_be_measured_on():
+    for name, read in vocabularies.available().items():
+        raw = read()
+        assert 0 <= raw.size - 1_000 * vocabularies.thousands(name) < 1_000, name
+        assert raw.ends
+        assert not {*raw.ends} - {*range(raw.size)}
+        assert raw.tokenize("{\"é\": [1, 'a']}".encode())
+        assert raw.vocabulary().size == raw.size
+
+
+@pytest.mark.large
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", engines.ENGINES)
 def test_an_engine_masks_what_follows(name):
     """Each adapter's masks allow a valid text and refuse an invalid one."""

@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ..vocabulary import Vocabulary
 
-__all__ = ["RawVocabulary", "available", "cut", "load", "read_npz", "write_npz"]
+__all__ = ["RawVocabulary", "available", "cut", "load", "read_npz", "thousands", "write_npz"]
 
 _LONGEST_TOKEN = 64
 
@@ -124,7 +124,7 @@ def available() -> dict[str, Callable[[], RawVocabulary]]:
     folder = os.environ.get("FASTMASK_DATA")
     for path in sorted((Path(folder) / "vocab").glob("*.npz")) if folder else ():
         found.setdefault(path.stem, _bound(_npz, path))
-    return dict(sorted(found.items(), key=lambda item: _size_in(item[0])))
+    return dict(sorted(found.items(), key=lambda item: thousands(item[0])))
 
 
 def load(name: str) -> RawVocabulary:
@@ -150,7 +150,8 @@ def _bound(reader: Callable[..., RawVocabulary], *arguments: Any) -> Callable[[]
     return lambda: reader(*arguments)
 
 
-def _size_in(name: str) -> int:
+def thousands(name: str) -> int:
+    """How many thousand tokens a vocabulary has, by its name; 0 if that does not say."""
     digits = name.rpartition("_")[2].removesuffix("k")
     return int(digits) if digits.isdigit() else 0
 
@@ -209,9 +210,7 @@ def _toktok(name: str, inside: str) -> RawVocabulary:
     module = importlib.import_module("toktok")
     tokenizer = (getattr(module, "Tokenizer", None) or module._Tokenizer)(inside, "")
     by_id = dict(enumerate(tokenizer.token_byte_values()))
-    special = {
-        tokenizer.encode_single_token(name): name.encode() for name in tokenizer.special_tokens()
-    }
+    special = {i: name.encode() for name, i in tokenizer.special_tokens()}
     by_id |= special
     ends = sorted(i for i, text in special.items() if text in _ENDS)
     tokens = [by_id.get(i, b"") for i in range(max(by_id) + 1)]
