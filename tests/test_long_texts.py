@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -133,7 +135,21 @@ def test_a_matcher_holds_few_bytes_a_token():
     before = matcher.compiled.memory_size_bytes
     assert matcher.accept_tokens([LETTER] * 10_000) == 10_000
     assert matcher.compiled.memory_size_bytes == before
-    assert matcher._history.nbytes <= 16 * 11_002
+    assert matcher._history.nbytes <= 9 * 11_002
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("n_tokens", [1_000, 1_024, 20_000])
+def test_a_matcher_takes_less_than_ten_kilobytes_a_thousand_tokens(n_tokens):
+    """All that a matcher holds, as Python counts memory, its stack cells included."""
+    compiled = fm.GrammarCompiler(VOCABULARY).compile_json()
+    fm.GrammarMatcher(compiled).accept_tokens([OPEN, QUOTE, *[LETTER] * n_tokens])  # known states
+    tracemalloc.start()
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_tokens([OPEN, QUOTE, *[LETTER] * (n_tokens - 2)]) == n_tokens
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 10 * n_tokens
 
 
 # --- hopeless
