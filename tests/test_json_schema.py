@@ -17,6 +17,7 @@ from fastmask.cli.cases import check_case
 from fastmask.cli.sources import byte_vocabulary
 from fastmask.schema.normalise import normalise
 from schema_cases import SchemaMaker, mutated, random_instance
+from schema_walks import SchemaWalker
 from suite_documents import suite_documents
 
 pytestmark = pytest.mark.large
@@ -240,3 +241,23 @@ def test_random_schemas_against_a_validator(seed):
         except fm.UnsupportedFeatureError:
             break
         assert verdict == validator.is_valid(instance), (schema, text)
+
+
+# --- random texts
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_texts_under_the_mask_are_valid(data_folder, part):
+    """Random tokens, then the shortest way to an end: a validator takes every text."""
+    cases = list(lines(data_folder / "maskbench-dev.jsonl.gz"))[part::48][:15]
+    compiler = fm.GrammarCompiler(fm.Vocabulary.gpt2(), cache_limit_bytes=16 << 20)
+    for case in cases:
+        schema = case["schema"]
+        try:
+            walker = SchemaWalker(compiler.compile_json_schema(schema), schema)
+            validator = jsonschema_rs.validator_for(schema, validate_formats=True)
+        except ValueError:
+            continue
+        for number in range(3):
+            text = walker.text(f"{case['name']} {number}", longest=30)
+            assert validator.is_valid(json.loads(text)), (case["name"], text)
