@@ -57,7 +57,7 @@ def fill_next_token_bitmasks(
     statuses = np.empty(n, np.int64)
     generations = [m._arena.rows for m in matchers]  # held, so that no row goes under the kernel
     fill_batch(
-        np.array([m._address or m._find_address() for m in matchers], np.int64),
+        _addresses(matchers),
         np.array([g.record.address for g in generations], np.int64),
         rows,
         places,
@@ -107,6 +107,11 @@ def accept_tokens(
             matchers[i]._terminate_if_completed()
     accepted: npt.NDArray[np.bool_] = statuses != 0
     return accepted
+
+
+def _addresses(matchers: Sequence[GrammarMatcher]) -> I64:
+    """Where the records of matchers lie, int64[n]."""
+    return np.array([m._address or m._find_address() for m in matchers], np.int64)
 
 
 def _integers(values: Any) -> I64:
