@@ -28,7 +28,7 @@ from .grammar.core import Grammar
 from .grammar.ir import Schema, Tokens, postorder
 from .kernels import keys as keys_kernel
 from .kernels import layout
-from .kernels.keys import insert_keys
+from .kernels.keys import insert_keys, prune_keys
 from .kernels.moves import copy_moves, enter_move
 from .kernels.registers import intern_object, rehash_objects
 from .networks import Networks, strongly_connected
@@ -514,6 +514,10 @@ class Tables:
             self.new_states(room + 1)
         self.n_states = int(free) >> self.shift
         return first << self.shift, places[: self.n_states - first]
+
+    def prune_keys(self, root: int, places: I32) -> int:
+        """Cut off what leads nowhere in a trie that was just made; its root, or 0 if that does."""
+        return int(prune_keys(self.record.words, places.reshape(-1), root))
 
     def count(
         self,

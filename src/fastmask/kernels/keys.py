@@ -94,3 +94,25 @@ def insert_keys(tables, texts, offsets, codes, calls, places, root, free, body, 
         if k < n_keys:
             actions[parent + QUOTE] = codes[k]
     return np.int64(free)
+
+
+@kernel("int64(int64[::1], int32[::1], int64)")
+def prune_keys(tables, places, start):
+    """Cut off the states from ``start`` on without an action, and those that come to have none.
+
+    ``places`` are what `insert_keys` filled in. Returns ``start``, or 0 if that has no action left.
+    """
+    actions = view_i32(tables, T_ACTIONS)
+    shift = np.int64(tables[T_SHIFT])
+    for i in range(places.size // PLACE - 1, -1, -1):
+        node = start + (i << shift)
+        alive = False
+        for column in range(1 << shift):
+            if actions[node + column] != 0:
+                alive = True
+                break
+        if not alive:
+            if i == 0:
+                return np.int64(0)
+            actions[places[PLACE * i + PLACE_PARENT] + places[PLACE * i + PLACE_BYTE]] = 0
+    return np.int64(start)

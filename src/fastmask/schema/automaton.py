@@ -446,11 +446,14 @@ class SchemaAutomaton:
     # --- keys ------------------------------------------------------------------------------------
 
     def key_body(self) -> tuple[int, int, int]:
-        """The automaton of keys about which nothing else is known.
+        """The `string_body` of keys about which nothing else is known."""
+        return self.string_body(spelling.any_key(self.policy))
 
-        Its state behind the quote, its first state, and the number of its states.
+    def string_body(self, dfa: Dfa) -> tuple[int, int, int]:
+        """Lay out the texts of strings, from behind the opening quote to behind the closing one.
+
+        Returns the state behind the opening quote, the first state, and the number of states.
         """
-        dfa = spelling.any_key(self.policy)
         state = self.embed(dfa, self.end)
         return state, state - ((dfa.start - 1) << self.tables.shift), dfa.n_states - 1
 

@@ -111,6 +111,7 @@ class ObjectRule:
         self._tries: dict[tuple[frozenset[str], int], int] = {}
         self._nexts: dict[int, int] = {}
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
+        self._class_tries: dict[tuple[frozenset[str], int], int] = {}
         self._bodies: dict[int, KeyBody] = {}
         self._shrinking: ShrinkingTrie | None = None
         self._spellings: dict[str, list[bytes] | None] = {}
@@ -514,7 +515,10 @@ class ObjectRule:
         wide = tuple(n for n, comes in coming.items() if comes and n in self._wide_names)
         if wide:
             codes.append(self._wide_keys(wide))
-        codes += [self._other_keys(where, known) for where in others]
+        if is_narrow:
+            codes += [self._class_trie(frame, where) for where in others]
+        else:
+            codes += [self._other_keys(where, known) for where in others]
         return self.tables.choice(codes) if len(codes) != 1 else codes[0]
 
     def _coming(self, frame: ObjectFrame) -> dict[str, bool]:
@@ -568,6 +572,26 @@ class ObjectRule:
                         bits = sum(self._bits[name] for name in names)
                         self.tables.define(symbol, layout.GUARD, bits, then)
             self._tries[seen, other] = state
+        return state
+
+    def _class_trie(self, frame: ObjectFrame, where: int) -> int:
+        """The first state of the keys of a class, those known left out; 0 if there are none."""
+        seen = frame.unnamed
+        state = self._class_tries.get((seen, where))
+        if state is None:
+            before = self._before.get(seen, frozenset())
+            root = self._class_tries.get((before, where), 0) if seen else 0
+            language = self._classes[where][0]
+            keys: list[_Key] = [
+                (text, layout.DEAD)
+                for name in (seen - before if root else self._known(frame))
+                if language is None or language.accepts(encoded(name))
+                for text in self._spelled(name) or ()
+            ]
+            keys.sort()
+            state, places = self.tables.insert_keys(keys, root, self._body(where))
+            state = self.tables.prune_keys(state, places)
+            self._class_tries[seen, where] = state
         return state
 
     def _has_key(self, frame: ObjectFrame) -> bool:
@@ -639,7 +663,12 @@ class ObjectRule:
         body = self._bodies.get(other)
         if body is None:
             back = self._other_state(other)
-            body = self.tables.key_body(*self.automaton.key_body(), back, BODY_RANK)
+            language = self._classes[other][0]
+            states = self.automaton.key_body()
+            if language is not None:
+                spelled = spelling.key_language(language, self.automaton.policy)
+                states = self.automaton.string_body(spelled)
+            body = self.tables.key_body(*states, back, BODY_RANK)
             self._bodies[other] = body
         return body
 
