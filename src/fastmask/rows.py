@@ -229,6 +229,7 @@ class Arena:
             (layout.A_PENDING, 4 * 32),
             (layout.A_PREFIX, 64),
             (layout.A_MISSING, 2 * 32),
+            (layout.A_ODD, 2 * 4096),
             (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
@@ -484,7 +485,7 @@ class Arena:
             if leaf >= 0:
                 return leaf
             if leaf == layout.NEED_ROOT:
-                note = self.record.words[layout.A_NOTE : layout.A_SIZE]
+                note = self.record.words[layout.A_NOTE : layout.A_ODD]
                 self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
             elif leaf == layout.NEED_ROW:
                 self.rows.add_block()

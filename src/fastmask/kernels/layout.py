@@ -219,7 +219,8 @@ A_FRAMES = 23  # int32[5 * n]
 A_PREFIX = 25  # int32[n]: cells of a list before an insertion
 A_RESULT = 27  # configuration that an advance ended in
 A_NOTE = 32  # where a descent ended, see NOTE
-A_SIZE = 36
+A_ODD = 36  # int32[2 * n]: trie nodes that a merged walk took for others, and the states there
+A_SIZE = 38
 
 # --- R: rows -------------------------------------------------------------------------------------
 # Of fixed size: to grow or clear is to make a new generation, so that readers need no lock.
