@@ -25,7 +25,7 @@ from fastmask.sampling import AlignedSampler, masked_softmax, sample, sequence_o
 from fastmask.trial.model import chat_prompt, load
 
 RECORD = Path(__file__).resolve().parent / "record" / "aligned_model.json"
-MOMENTS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+MOMENTS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MAX_TOKENS = 40
 
 #: Name, what is asked, the answers.
@@ -75,7 +75,7 @@ def by_text(odds: dict, vocabulary) -> Counter:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()

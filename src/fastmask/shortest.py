@@ -2,11 +2,8 @@
 
 Its length in bytes is exact (`least_bytes`, by `distances`): no valid text that goes on from here
 is shorter. (While an undeclared key is being written whose object needs still more undeclared keys,
-it may be a byte or two too many: that key might be the shortest there is.) Of the shortest texts
-`Completions` takes the first in one fixed order of bytes, so that what follows a beginning of it is
-the rest of it, and spells it with the fewest tokens. So the number of tokens it needs falls by one
-with each of them, and a loop that keeps that number within what is left of its budget always
-finishes.
+it may be a byte or two too many: that key might be the shortest there is.) `shortest_completion`
+is one such text, spelled with the fewest tokens; what it takes is an upper bound of what is needed.
 """
 
 from __future__ import annotations
@@ -31,14 +28,6 @@ from .vocabulary import Vocabulary
 
 __all__ = ["Completion", "Completions", "least_bytes", "shortest_completion"]
 
-#: The order in which equally short texts are preferred: what is plain to read first.
-_PLAIN = b'"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-_ORDER = (
-    *_PLAIN,
-    *(byte for byte in range(0x20, 0x7F) if byte not in _PLAIN),
-    *range(0x20),
-    *range(0x7F, 256),
-)
 _KNOWN: weakref.WeakKeyDictionary[CompiledGrammar, Completions] = weakref.WeakKeyDictionary()
 
 
@@ -232,52 +221,59 @@ class Completions:
             return least[configuration]
 
     def _completion(self, matcher: GrammarMatcher) -> tuple[bytes | int, ...]:
-        """The first shortest completion: runs of bytes, and atomic tokens."""
+        """A shortest completion: runs of bytes, and atomic tokens."""
         if matcher.is_terminated():
             return ()
-        left = self.least_bytes(matcher)
-        if left >= UNREACHABLE:
+        if self.least_bytes(matcher) >= UNREACHABLE:
             raise MatcherError("no text that the vocabulary can spell goes on from here")
-        ahead = matcher.fork()
-        steps: list[bytes | int] = []
-        visited = []
-        rest: tuple[bytes | int, ...] = ()
-        while left:
-            configuration = int(ahead._words[layout.M_CONFIGURATION])
-            known = self._pieces.get(configuration)
-            if known is not None and _completes(ahead, known):
-                rest = known
-                break
-            visited.append(configuration)
-            steps.append(self._step(ahead, left - 1))
-            left = self.least_bytes(ahead)
-        for configuration, step in zip(reversed(visited), reversed(steps), strict=True):
-            if isinstance(step, bytes) and rest and isinstance(rest[0], bytes):
-                rest = (step + rest[0], *rest[1:])
-            else:
-                rest = (step, *rest)
-            self._pieces[configuration] = rest
-        return rest
+        configuration = int(matcher._words[layout.M_CONFIGURATION])
+        known = self._pieces.get(configuration)
+        if known is None:
+            known = self._pieces[configuration] = self._assembled(matcher, configuration)
+        if not _completes(matcher, known):
+            # Which undeclared key is being written is not known before it ends, see above.
+            known = self._tried(matcher)
+        return known
 
-    def _step(self, ahead: GrammarMatcher, left: int) -> bytes | int:
-        """Take the first byte, or atomic token, behind which ``left`` bytes complete the text."""
-        nearest = UNREACHABLE
-        for byte in ahead.next_bytes(_ORDER):
-            ahead.accept_bytes(bytes([byte]))
-            distance = self.least_bytes(ahead)
-            if distance == left:
-                return bytes([byte])
-            if distance < nearest:
-                nearest, best = distance, byte
-            ahead.rollback(1)
-        for token in ahead.compiled.tables.atomic_tokens():
-            if ahead.accept_token(token):
-                if self.least_bytes(ahead) == left:
-                    return token
+    def _assembled(self, matcher: GrammarMatcher, configuration: int) -> tuple[bytes | int, ...]:
+        """The ends of the frames of a nearest stack, one after the other."""
+        pieces: list[bytes | int] = []
+        with self._lock, matcher._arena.lock:
+            cells = matcher._arena.record.bound(layout.A_CELLS)
+            head = configuration
+            while head != layout.NIL:
+                cell, least = head, self._least[head]
+                while cell != layout.NIL:
+                    state, register, below, following = cells[
+                        layout.CELL * cell : layout.CELL * (cell + 1)
+                    ].tolist()
+                    if self._distances.of_place(state, register) + self._least[below] == least:
+                        break
+                    cell = following
+                pieces += self._distances.text_of_place(state, register)
+                head = below
+        joined: list[bytes | int] = []
+        for piece in pieces:
+            if isinstance(piece, bytes) and joined and isinstance(joined[-1], bytes):
+                joined[-1] += piece
+            elif piece != b"":
+                joined.append(piece)
+        return tuple(joined)
+
+    def _tried(self, matcher: GrammarMatcher) -> tuple[bytes | int, ...]:
+        """A completion byte by byte, each the one from which the end is nearest."""
+        ahead = matcher.fork()
+        written = b""
+        while not ahead.is_completed():
+            distances = []
+            for byte in ahead.next_bytes():
+                ahead.accept_bytes(bytes([byte]))
+                distances.append((self.least_bytes(ahead), byte))
                 ahead.rollback(1)
-        # Which undeclared key is being written is not known before it ends, see above.
-        ahead.accept_bytes(bytes([best]))
-        return bytes([best])
+            _, byte = min(distances)
+            ahead.accept_bytes(bytes([byte]))
+            written += bytes([byte])
+        return (written,)
 
 
 def _completes(ahead: GrammarMatcher, pieces: tuple[bytes | int, ...]) -> bool:

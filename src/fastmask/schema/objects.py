@@ -82,9 +82,13 @@ class ObjectFrame:
         """Whether an action on a quote is that of a key that begins."""
         return action in self.rule.key_actions
 
-    def ways(self) -> Iterator[tuple[int, int, int]]:
-        """Keys to be tried for the shortest end: their bytes with quotes, register and action."""
+    def ways(self) -> Iterator[tuple[bytes, int, int]]:
+        """Keys to be tried for the shortest end: spelled with quotes, register and action."""
         return self.rule.ways(self)
+
+    def missing(self, state: int) -> tuple[int, list[int]] | None:
+        """Registers without any and with one of the missing keys, if they are all that counts."""
+        return self.rule.missing(self, state)
 
 
 class ObjectRule:
@@ -115,6 +119,7 @@ class ObjectRule:
         self._bodies: dict[int, KeyBody] = {}
         self._shrinking: ShrinkingTrie | None = None
         self._spellings: dict[str, list[bytes] | None] = {}
+        self._shortest_keys: dict[str, bytes] = {}
         self._wide: dict[tuple[str, ...], int] = {}
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
@@ -458,25 +463,22 @@ class ObjectRule:
             classes.append((language, value, passed))
         return classes
 
-    def ways(self, frame: ObjectFrame) -> Iterator[tuple[int, int, int]]:
+    def ways(self, frame: ObjectFrame) -> Iterator[tuple[bytes, int, int]]:
         """Keys to be tried for the shortest end of an object whose next key begins.
 
-        Yields the bytes of the key with its quotes, and the register and the action behind it. In
-        which order keys come makes no difference to the length, and nothing is shorter for a key
-        that is not needed: while a required key is missing that is the only one to try, unless an
+        Yields the key spelled with its quotes, and the register and the action behind it. In which
+        order keys come makes no difference to the length, and nothing is shorter for a key that is
+        not needed: while a required key is missing that is the only one to try, unless an
         obligation may be met by several, or keys have an order and more of them are needed.
         """
         missing = [name for name in self.names if name in self.required - frame.seen]
         more = self.conjunction.shortest > frame.count + len(missing)
         is_ordered = self.automaton.policy.property_order == "schema"
-        free = bool(frame.pending) or (more and is_ordered)
+        free = bool(frame.pending or frame.apart) or (more and is_ordered)
         for name in self.names if free or not missing else missing[:1]:
             if self._may_come(frame, name):
                 register, action = self._after_key(frame, name, self.names[name], self._member)
-                spelled = spelling.key_language(
-                    Dfa.literal(encoded(name)), self.automaton.policy
-                ).shortest()
-                yield len(spelled or b"") + 1, register, action
+                yield self._shortest_key(name), register, action
         if missing and not free:
             return
         known = {name for name in frame.seen if name is not None}.union(self._forbidden, self.names)
@@ -490,8 +492,42 @@ class ObjectRule:
                 name = _key_text(b'"' + text)
                 value = self.formulas.member(self.conjunction, name)
                 register, action = self._after_key(frame, name, value, self._member)
-                if action != layout.DEAD:
-                    yield len(text) + 1, register, action
+                yield b'"' + text, register, action
+
+    def missing(self, frame: ObjectFrame, state: int) -> tuple[int, list[int]] | None:
+        """Behind a member: the registers in which nothing, and in which one key alone, is missing.
+
+        None where something else than required keys counts, or their order does, or where there
+        are fewer than two.
+        """
+        left = self.required - frame.seen
+        if (
+            state != self._back
+            or len(left) < 2
+            or frame.pending
+            or frame.apart
+            or self.automaton.policy.property_order == "schema"
+            or self.conjunction.shortest > frame.count + len(left)
+        ):
+            return None
+        none: frozenset[Any] = frozenset()
+        named = frozenset(name for name in frame.seen if name in self.names)
+        count = frame.count + len(left)
+        complete = self._frame_with(named | left, none, (), none, count)
+        alone = [
+            self._frame_with(named | left - {name}, none, (), none, count - 1).register
+            for name in self.names
+            if name in left
+        ]
+        return complete.register, alone
+
+    def _shortest_key(self, name: str) -> bytes:
+        """A key with its quotes, spelled as shortly as may be."""
+        text = self._shortest_keys.get(name)
+        if text is None:
+            language = spelling.key_language(Dfa.literal(encoded(name)), self.automaton.policy)
+            text = self._shortest_keys[name] = b'"' + (language.shortest() or b"")
+        return text
 
     def _keys(self, frame: ObjectFrame) -> int:
         """The action behind the quote that begins a key: every key that may come now."""
