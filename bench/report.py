@@ -45,7 +45,7 @@ def maskbench_section(draw: bool) -> tuple[str, str]:
         maskbench.outcomes_table(records),
         "\nOver the schemas that each engine compiles:\n",
         maskbench.times_table(records, None),
-        f"\nOver the {len(wide):,} schemas that all of {names} compile, in all variants that came to"
+        f"\nOver the {len(wide):,} schemas that all of {names} compile, in variants that came to"
         " 95% of the schemas:\n",
         maskbench.times_table(records, wide),
         f"\nOver the {len(everywhere):,} schemas that every engine compiles that came to 95%:\n",
