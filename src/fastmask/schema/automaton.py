@@ -28,6 +28,7 @@ from .lists import LongList
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
 from .values import Value
+from .variants import VariantsRule, fit_together
 
 if TYPE_CHECKING:
     from ..tables import Tables
@@ -139,6 +140,12 @@ class SchemaAutomaton:
                 row[ord('"')] = self._string(conjunctions)
             else:
                 byte = b"[{"[type_ == OBJECT]
+                if type_ == OBJECT:
+                    in_order = self.policy.property_order == "schema"
+                    variants, conjunctions = fit_together(conjunctions, in_order)
+                    if variants:
+                        variant_rule = self._variants(variants, depth)
+                        opening.setdefault(byte, []).append(variant_rule.opening(frozenset()))
                 for conjunction in conjunctions:
                     rule = self._rule(type_, conjunction, depth)
                     opening.setdefault(byte, []).append(rule.opening(conjunction.excluded))
@@ -199,6 +206,14 @@ class SchemaAutomaton:
                 key = self.formulas.constants.key(read_json(self.tables.texts[symbol]))
             self._read[symbol] = key
         return self._read[symbol]
+
+    def _variants(self, variants: list[Any], depth: int) -> VariantsRule:
+        level = depth if self.policy.indent is not None else 0
+        key = (OBJECT, level, tuple(c.identity() for c in variants))
+        if key not in self._rules:
+            self._rules[key] = VariantsRule(self, variants, depth)
+        rule: VariantsRule = self._rules[key]
+        return rule
 
     def ways_apart(
         self, value: Value, parts: Iterable[tuple[Constant, Key]]

@@ -103,6 +103,8 @@ class Formulas:
         self.spellings: dict[Number, set[str]] = {}
         self._enumerations: dict[int, list[frozenset[Key]]] = {}
         self._passed: dict[tuple[Test, str], bool] = {}
+        #: Keys that are not named by the tests they pass: see `fastmask.schema.placing`.
+        self.cells: dict[Any, list[Any]] = {}
         self._work = 0
         self._questions = 0
         self._number = 2

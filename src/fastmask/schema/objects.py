@@ -103,24 +103,8 @@ class ObjectRule:
     """
 
     def __init__(self, automaton: SchemaAutomaton, conjunction: Any, depth: int) -> None:
-        self.automaton = automaton
         self.conjunction = conjunction
-        self.depth = depth
-        tables = self.tables = automaton.tables
-        formulas = self.formulas = automaton.formulas
-        self.key_actions: set[int] = set()
-        self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
-        self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
-        self._members: dict[tuple[Value, int], int] = {}
-        self._tries: dict[tuple[frozenset[str], int], int] = {}
-        self._nexts: dict[int, int] = {}
-        self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
-        self._class_tries: dict[tuple[frozenset[str], int], int] = {}
-        self._bodies: dict[int, KeyBody] = {}
-        self._shrinking: ShrinkingTrie | None = None
-        self._spellings: dict[str, list[bytes] | None] = {}
-        self._shortest_keys: dict[str, bytes] = {}
-        self._wide: dict[tuple[str, ...], int] = {}
+        formulas = automaton.formulas
         names = dict.fromkeys(conjunction.keys)
         tests: dict[Any, None] = {}
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
@@ -128,26 +112,16 @@ class ObjectRule:
         names.update(dict.fromkeys(sorted(names_left_out(conjunction.excluded))))
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
             tests.update(dict.fromkeys((*where.inside, *where.outside)))
-        self._wide_names = {name for name in names if self._spelled(name) is None}
         self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
         self._tests = tuple(tests)
-        self.names = {
-            name: formulas.member(conjunction, name)
-            for name in names
-            if not automaton.is_empty(formulas.member(conjunction, name))
-        }
-        self._forbidden = frozenset(names) - self.names.keys()
-        self._order = {name: i for i, name in enumerate(self.names)}
-        self._classes = self._other_classes()
-        self._close, self._comma = (tables.new_symbol() for _ in range(2))
-        self._key_symbols = {name: tables.new_symbol() for name in self.names}
-        self._of_code = {
-            tables.program(layout.STEP, symbol): name for name, symbol in self._key_symbols.items()
-        }
-        self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
-        self._other_symbols = [tables.new_symbol() for _ in self._classes]
-        self._other_states: list[int] = [0] * len(self._classes)
-        self._opens: dict[int, int] = {}
+        members = {name: formulas.member(conjunction, name) for name in names}
+        possible = {n: value for n, value in members.items() if not automaton.is_empty(value)}
+        self._begin_rule(automaton, depth, possible, frozenset(names) - possible.keys())
+        self._classes: list[tuple[Dfa | None, Value, set[Any]]] = self._other_classes()
+        self._make_symbols()
+        self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
+        self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
+        tables = self.tables
         is_plain = (
             not conjunction.somewhere
             and conjunction.longest is None
@@ -161,9 +135,51 @@ class ObjectRule:
         self._bits = {name: 1 << i for i, name in enumerate(self.names)} if is_plain else {}
         self._numbers: dict[frozenset[str], int] = {}
         self._sets: dict[int, frozenset[str]] = {}
-        self._before: dict[frozenset[str], frozenset[str]] = {}
         if is_plain:
             self._define_symbols()
+
+    def _begin_rule(
+        self,
+        automaton: SchemaAutomaton,
+        depth: int,
+        names: dict[str, Value],
+        forbidden: frozenset[str] = frozenset(),
+    ) -> None:
+        """Start with the named keys, and those that may never come."""
+        self.automaton = automaton
+        self.tables = automaton.tables
+        self.formulas = automaton.formulas
+        self.depth = depth
+        self.names = names
+        self.key_actions: set[int] = set()
+        self._number = 0
+        self._forbidden = forbidden
+        self._order = {name: i for i, name in enumerate(names)}
+        self._spellings: dict[str, list[bytes] | None] = {}
+        self._shortest_keys: dict[str, bytes] = {}
+        self._wide_names = {name for name in (*names, *forbidden) if self._spelled(name) is None}
+        self._wide: dict[tuple[str, ...], int] = {}
+        self._members: dict[tuple[Value, int], int] = {}
+        self._tries: dict[tuple[frozenset[str], int], int] = {}
+        self._before: dict[frozenset[str], frozenset[str]] = {}
+        self._shrinking: ShrinkingTrie | None = None
+        self._nexts: dict[int, int] = {}
+        self._opens: dict[int, int] = {}
+        self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
+        self._class_tries: dict[tuple[frozenset[str], int], int] = {}
+        self._bodies: dict[int, KeyBody] = {}
+
+    def _make_symbols(self) -> None:
+        """The symbols of steps, once the classes of other keys are known."""
+        tables = self.tables
+        self._close, self._comma = (tables.new_symbol() for _ in range(2))
+        self._key_symbols = {name: tables.new_symbol() for name in self.names}
+        self._of_code = {
+            tables.program(layout.STEP, symbol): name for name, symbol in self._key_symbols.items()
+        }
+        self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
+        self._other_symbols = [tables.new_symbol() for _ in self._classes]
+        self._other_states: list[int] = [0] * len(self._classes)
         self._back = self._write_back()
 
     def opening(self, left_out: frozenset[Constant]) -> int:
@@ -173,6 +189,9 @@ class ObjectRule:
             pending = tuple(range(len(self.conjunction.somewhere)))
             first = self._frame_with(frozenset(), frozenset(), pending, left_out, 0)
             self._firsts[left_out] = first
+        return self._opened(first)
+
+    def _opened(self, first: Any) -> int:
         keys = self._keys(first)
         state = self._opens.get(keys)
         if state is None:
@@ -220,15 +239,18 @@ class ObjectRule:
             call = automaton.call(value, self.depth + 1, self._back)
             inner = tables.new_states(1)
             automaton.write_item_bytes(inner, call)
-            separator = automaton.policy.key_separator
-            if separator is None:
-                colon = tables.new_states(1)
-                tables.row(colon)[0x3A] = automaton.gap(inner, "key")
-                state = automaton.gap(colon, "")
-            else:
-                state = automaton.chain(separator, inner)
-            self._members[key] = state
+            state = self._members[key] = self._behind_key(inner)
         return state
+
+    def _behind_key(self, inner: int) -> int:
+        """The state behind the closing quote of a key whose member begins in ``inner``."""
+        automaton, tables = self.automaton, self.tables
+        separator = automaton.policy.key_separator
+        if separator is not None:
+            return automaton.chain(separator, inner)
+        colon = tables.new_states(1)
+        tables.row(colon)[0x3A] = automaton.gap(inner, "key")
+        return automaton.gap(colon, "")
 
     # --- frames ----------------------------------------------------------------------------------
 
@@ -332,8 +354,11 @@ class ObjectRule:
                 self.tables.define_action(symbol, action)
             return after, action
         text = _key_text(self.tables.texts[symbol])
-        value = self.formulas.member(self.conjunction, text)
-        return self._after_key(frame, text, value, self._jump)
+        return self._after_key(frame, text, self._value_of(text), self._jump)
+
+    def _value_of(self, name: str) -> Value:
+        """The formula of the member of a key that is not named."""
+        return self.formulas.member(self.conjunction, name)
 
     def _jump(self, value: Value) -> int:
         """Read the byte at hand as the first behind a key."""

@@ -406,6 +406,22 @@ def _cells(formulas: Formulas, wanted: Objects, names: list[str]) -> Iterator[Ce
     tests: dict[Test, None] = {}
     for where, _ in (*wanted.universals, *wanted.somewhere):
         tests.update(dict.fromkeys((*where.inside, *where.outside)))
+    key = (frozenset(names), tuple(tests))
+    languages = formulas.cells.get(key)
+    if languages is None:
+        languages = formulas.cells[key] = list(_languages(formulas, names, list(tests)))
+    for passed, language in languages:
+        cell = Cell(passed, TRUE, language)
+        for where, value in wanted.universals:
+            if cell.lies_in(where):
+                cell.value = formulas.conjunction(cell.value, value)
+        yield cell
+
+
+def _languages(
+    formulas: Formulas, names: list[str], tests: list[Test]
+) -> Iterator[tuple[frozenset[Test], Dfa]]:
+    """The sets of tests that keys without these names can pass, and the keys that pass them."""
     known = Dfa.from_strings(sorted(map(encoded, names)))
     joint, sets = product([class_language(formulas, test) for test in tests])
     for label, bits in enumerate(sets):
@@ -414,11 +430,5 @@ def _cells(formulas: Formulas, wanted: Objects, names: list[str]) -> Iterator[Ce
         else:
             language = joint.relabelled([int(i == label) for i in range(len(sets))])
         language = language.difference(known)
-        if language.is_empty:
-            continue
-        passed = frozenset(test for i, test in enumerate(tests) if bits >> i & 1)
-        cell = Cell(passed, TRUE, language)
-        for where, value in wanted.universals:
-            if cell.lies_in(where):
-                cell.value = formulas.conjunction(cell.value, value)
-        yield cell
+        if not language.is_empty:
+            yield frozenset(test for i, test in enumerate(tests) if bits >> i & 1), language

@@ -329,10 +329,14 @@ def any_key(policy: Policy) -> Dfa:
 
 
 def few_spellings(key: str, policy: Policy) -> list[bytes] | None:
-    """The texts of one key, without quotes, or None where they are over 64."""
+    """The texts of one key, without quotes, or None where they are too long to be listed."""
     if policy.strings == "usual" and _PLAIN.fullmatch(key):
         return [key.encode()]
-    return spellings(key, policy.strings == "any")
+    limit = max(1, min(64, _LISTED_CHARACTERS // max(1, len(key))))
+    return spellings(key, policy.strings == "any", limit)
+
+
+_LISTED_CHARACTERS = 512
 
 
 def spellings_of(key: str, policy: Policy) -> list[bytes] | Dfa:
