@@ -57,8 +57,8 @@ class ArrayFrame:
         return self.rule.move(self, symbol)
 
     def spare_move(self) -> tuple[int, int]:
-        """The move on a comma behind an item that makes no difference to later ones."""
-        return self.rule.behind_item(self.seen)
+        """The move on a comma behind an item that is not known: say the simplest there is."""
+        return self.rule.behind_simplest(self.seen)
 
 
 class ArrayRule:
@@ -259,6 +259,15 @@ class ArrayRule:
             return 0, layout.DEAD
         after = seen._replace(n=min(seen.n + 1, self._cap), used=seen.used | {text})
         return self._frame(after).register, self._back
+
+    def behind_simplest(self, seen: _Seen) -> tuple[int, int]:
+        """The register behind a comma and the simplest item that can have come."""
+        if self._remembers(seen):
+            formulas, emptiness = self.automaton.formulas, self.automaton.emptiness
+            item = formulas.exclude(self.conjunction.item(max(0, seen.n - 1)), seen.used)
+            simplest = formulas.constants.keys(emptiness.members(item, 1))
+            seen = seen._replace(used=seen.used | simplest, first=False)
+        return self.behind_item(seen)
 
     def behind_item(self, seen: _Seen) -> tuple[int, int]:
         """The register behind a comma, and the action to go on with."""
