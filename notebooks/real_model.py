@@ -87,8 +87,8 @@ if llama:
     plt.show()
 
 # %% [markdown]
-# It has to step in at the first token, since the model would rather chat, and wherever a quote, a
-# comma or a brace is due that the model would have written in another way. Inside the strings it
+# It has to step in at the first tokens, where the model would rather chat, and where a quote, a
+# comma or a bracket is due that the model would have written in another way. Inside the strings it
 # takes next to nothing: there the model says what it likes.
 #
 # ## Four kinds of answers
@@ -170,9 +170,12 @@ if record.is_file():
         curve = {int(n): value for n, value in language["kl_aligned"].items()}
         axes.plot([n + 1 for n in curve], list(curve.values()), "o-", color="#2f6f8f", ms=4)
         axes.axhline(language["kl_plain"], color="#c2703d")
-        axes.text(1, language["kl_plain"], "plain masking", color="#c2703d", va="bottom")
+        last = max(curve) + 1
+        axes.text(
+            last, language["kl_plain"], "plain masking", color="#c2703d", ha="right", va="bottom"
+        )
         axes.set_xscale("log")
-        axes.set_ylim(0)
+        axes.set_ylim(0, 1.15 * max(language["kl_plain"], *curve.values()))
         axes.set_title(f"{language['name']}: {language['answers']:,} answers", fontsize=10)
         axes.set_xlabel("answers drawn, plus one")
         axes.spines[["top", "right"]].set_visible(False)

@@ -54,9 +54,10 @@ def test_the_file_map_is_complete():
     assert named == there - {"__init__.py", "__main__.py"}
 
 
-def test_the_table_is_what_was_recorded():
-    path = ROOT / "bench" / "record.py"
-    spec = importlib.util.spec_from_file_location("record", path)
+@pytest.mark.parametrize("name", ["record", "real_model"])
+def test_the_tables_are_what_was_recorded(name):
+    path = ROOT / "bench" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     record = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(record)
     kept = json.loads(record.RECORD.read_text())

@@ -120,8 +120,8 @@ def summary(judged: Sequence[Judged]) -> dict[str, Any]:
     -------
     dict
         For "free" and "masked": ``answers``, ``finished``, ``valid``, ``valid_inside``,
-        ``valid_of_finished`` (a share), ``tokens``, ``tokens_per_second`` (reading the prompt left
-        out) and ``mask_share``, the part of that time spent in fastmask.
+        ``valid_of_finished`` (a share), ``tokens``, ``tokens_per_second`` (of processor time,
+        reading the prompt left out) and ``mask_share``, the part of that time spent in fastmask.
     """
     found = {}
     for way in (FREE, MASKED):
