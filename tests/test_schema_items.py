@@ -198,3 +198,24 @@ def test_last_value(value):
                 return text[-size:]
 
             assert last_value(tail) == value
+
+
+@pytest.mark.parametrize("strings", ["usual", "any"])
+def test_strings_of_many_spellings_come_once_in_any_of_them(strings):
+    grammar = fm.Grammar.from_json_schema({**ENDLESS, "items": STRING}, strings=strings)
+    compiled = fm.CompiledGrammar(grammar, VOCABULARY)
+    chooser = random.Random(1)
+    words = ["".join(chooser.choices("漢字語彙表記é", k=7)) for _ in range(40)]
+    words = list(dict.fromkeys(words))
+    matcher = fm.GrammarMatcher(compiled)
+    for number, word in enumerate(words):
+        text = json.dumps(word, ensure_ascii=chooser.random() < 0.5)
+        assert matcher.accept_bytes(", " * (number > 0) + text if number else "[" + text)
+    for word in words:
+        for ensure_ascii in (True, False):
+            again = json.dumps(word, ensure_ascii=ensure_ascii).encode()
+            assert not matcher.fork().accept_bytes(b", " + again)
+            beginning = matcher.fork()
+            assert beginning.accept_bytes(b", " + again[:-1])
+            assert np.array_equal(beginning.next_token_bitmask(), beginning.naive_row())
+    assert compiled.tables.n_states < 20_000

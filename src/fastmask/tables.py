@@ -519,6 +519,25 @@ class Tables:
         """Cut off what leads nowhere in a trie that was just made; its root, or 0 if that does."""
         return int(prune_keys(self.record.words, places.reshape(-1), root))
 
+    def copy_state(self, state: int) -> int:
+        """A new state that does all that another one does."""
+        copy = self.new_states(1)
+        old, new = state >> self.shift, copy >> self.shift
+        self.actions[new] = self.actions[old]
+        self.models[2 * new : 2 * new + 2] = self.models[2 * old : 2 * old + 2]
+        self.roots[new] = self.roots[old]
+        return copy
+
+    def falling_state(self, inside: int, body: KeyBody) -> int:
+        """A new state from which every byte goes on in a string body, of which ``inside`` is."""
+        state = self.new_states(1)
+        call = int(body.calls[(inside - body.first) >> self.shift])
+        self.row(state)[:] = np.where(self.row(inside) != 0, call, 0)
+        at = state >> self.shift
+        self.models[2 * at : 2 * at + 2] = inside, body.back
+        self.roots[at] = layout.MODELLED
+        return state
+
     def count(
         self,
         counting: int,

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
 from .constants import STRING, Key
+from .strings import encoded
 from .values import Value
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ __all__ = ["FreshStrings", "ListedStrings"]
 
 _MOST_LISTED = 1 << 15
 _BODY_RANK = (1 << 24) + 2
+_FEW_WAYS = 4
+_QUOTE = 0x22
 _NO_STRINGS = {"type": ["null", "boolean", "number", "array", "object"]}
 
 
@@ -97,31 +101,65 @@ class FreshStrings:
         if c.shortest or c.longest is not None:
             return layout.DEAD
         root = self._trie(c.excluded)
-        if not root:
-            return layout.DEAD
         state = automaton.tables.new_states(1)
         automaton.tables.row(state)[0x22] = root
         return automaton.tables.program(layout.JUMP, state)
 
     def _trie(self, used: frozenset[Key]) -> int:
-        """The first state of a trie of some strings; 0 if they have too many spellings."""
+        """The first state of a trie that some strings lead nowhere in."""
         root = self._tries.get(used)
         if root is None:
             automaton = self._automaton
             before = self._before.get(used, frozenset())
             known = self._tries.get(before, 0)
             new = used - before if known else used
-            keys = []
-            for text in new:
-                ways = spelling.few_spellings(str(text), automaton.policy)
-                if ways is None:
-                    return 0
+            keys, wide = [], []
+            for text in sorted(map(str, new)):
+                ways = spelling.few_spellings(text, automaton.policy) or ()
                 keys += [(way, layout.DEAD) for way in ways]
+                if len(ways) == 0 or len(ways) > _FEW_WAYS:
+                    wide.append(text)
+                    del keys[len(keys) - len(ways) :]
             if self._body is None:
                 body = automaton.key_body()
                 self._body = automaton.tables.key_body(*body, self._back, _BODY_RANK)
             root = known
             if keys or not known:
                 root, _ = automaton.tables.insert_keys(sorted(keys), known, self._body)
+            for text in wide:
+                root = self._with(root, text, self._body)
             self._tries[used] = root
         return root
+
+    def _with(self, root: int, text: str, body: KeyBody) -> int:
+        """The trie ``root`` with a string of many spellings, which meet again at each character."""
+        tables = self._automaton.tables
+        dfa = spelling.key_language(Dfa.literal(encoded(text)), self._automaton.policy)
+        if dfa.is_empty:
+            return root
+        made: dict[tuple[int, int, int], int] = {}
+        todo: list[tuple[int, int, int]] = []
+
+        def state_of(place: tuple[int, int, int]) -> int:
+            """The state of a place: of the automaton, of the old trie or 0, and of the body."""
+            state = made.get(place)
+            if state is None:
+                _, old, inside = place
+                state = tables.copy_state(old) if old else tables.falling_state(inside, body)
+                made[place] = state
+                todo.append(place)
+            return state
+
+        first = state_of((dfa.start, root, body.state))
+        while todo:
+            place = todo.pop()
+            row = tables.row(made[place])
+            at, _, inside = place
+            for low, high, target in dfa.byte_ranges(at):
+                for byte in range(low, high + 1):
+                    if byte == _QUOTE:
+                        row[byte] = layout.DEAD
+                        continue
+                    below = max(0, int(row[byte]))
+                    row[byte] = state_of((target, below, int(tables.row(inside)[byte])))
+        return first

@@ -23,6 +23,7 @@ __all__ = ["SchemaReport", "check_limits", "reachable_schemas", "report_of", "un
 
 _CONFLICT_QUESTIONS = 400
 _FEW_REMAINDERS = 1_000
+_FEW_CHARACTERS = 16
 _ANNOTATIONS = frozenset(
     "title description default examples example deprecated readOnly writeOnly $comment $vocabulary "
     "contentEncoding contentMediaType contentSchema".split()
@@ -123,7 +124,7 @@ def check_limits(formulas: Formulas, policy: Policy) -> None:
         place = formulas.place(node, documents.resource_of(node, documents.root), ())
         if "minLength" in node and len(node) > 1 and place.types >> STRING & 1:
             for strings in formulas.conjunctions(place, STRING):
-                if needs_counter(strings) and strings.shortest > 0:
+                if needs_counter(strings) and strings.shortest > _FEW_CHARACTERS:
                     counted_strings(strings, formulas, policy)
         if "multipleOf" in node and place.types >> NUMBER & 1:
             for numbers in formulas.conjunctions(place, NUMBER):
