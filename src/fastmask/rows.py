@@ -302,7 +302,7 @@ class Arena:
     ) -> tuple[bool, int]:
         """Step a configuration; whether it lives, and the new one. Takes no lock."""
         status, result = self.try_advance(matcher, configuration, data, column)
-        return status == layout.ACCEPTED, result
+        return bool(status == layout.ACCEPTED), result
 
     @contextlib.contextmanager
     def exact_texts(self) -> Iterator[None]:
