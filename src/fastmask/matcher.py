@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ._arrays import I32, I64, U8
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
-from .errors import BitmaskError, MatcherError
+from .errors import BitmaskError, BudgetError, MatcherError
 from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_text, accept_token
@@ -237,10 +237,13 @@ class GrammarMatcher:
             start, end = tables.token_span(token)
             data = tables.token_bytes[start:end]
             head = data[: n + 1].tobytes()
-            if head not in behind:
-                behind[head] = self._read(data[: n + 1])
-            if behind[head] and self._read(data[n + 1 :], behind[head], head):
-                allowed.append(token)
+            try:
+                if head not in behind:
+                    behind[head] = self._read(data[: n + 1])
+                if behind[head] and self._read(data[n + 1 :], behind[head], head):
+                    allowed.append(token)
+            except BudgetError:  # as accepting it would say
+                continue
         return allowed
 
     def _ends_allowed(self, complete: bool) -> list[int]:

@@ -223,8 +223,6 @@ class ArrayRule:
             if symbol == self._comma:
                 return 0, self._vague
             value = self.automaton.key_of_text(symbol)
-            if value is None:
-                return 0, layout.DEAD
             self._fresh.follow(seen.used, value)
             seen = seen._replace(used=seen.used | {value}, first=False)
         return self.behind_item(seen)

@@ -9,8 +9,8 @@ is a deferred state: it is made when a text or a mask first asks for it.
 
 from __future__ import annotations
 
-import contextlib
 import json
+import sys
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,7 @@ class SchemaAutomaton:
         self._embedded: dict[Dfa, int] = {}
         self._rules: dict[tuple[Any, ...], Any] = {}
         self._gaps: dict[str, int] = {}
-        self._read: dict[int, Key | None] = {}
+        self._read: dict[int, Key] = {}
         self.end = tables.new_states(1)
         tables.row(self.end)[:] = layout.RETURN
 
@@ -195,17 +195,16 @@ class SchemaAutomaton:
         tables.row(state)[:] = row
         return tables.program(layout.JUMP, state)
 
-    def key_of_text(self, symbol: int) -> Key | None:
+    def key_of_text(self, symbol: int) -> Key:
         """The value that the text behind a symbol of `Tables.text_symbol` spells.
 
-        None for numbers of too many digits, and values nested too deeply, to be told apart.
+        Raises `BudgetError` for numbers of too many digits, and values nested too deeply.
         """
-        if symbol not in self._read:
-            key: Key | None = None
-            with contextlib.suppress(BudgetError, RecursionError):
-                key = self.formulas.constants.key(read_json(self.tables.texts[symbol]))
+        key = self._read.get(symbol)
+        if key is None:
+            key = self.formulas.constants.key(read_json(self.tables.texts[symbol]))
             self._read[symbol] = key
-        return self._read[symbol]
+        return key
 
     def _variants(self, variants: list[Any], depth: int) -> VariantsRule:
         level = depth if self.policy.indent is not None else 0
@@ -475,7 +474,12 @@ class SchemaAutomaton:
 
 def read_json(text: bytes) -> Any:
     """The JSON value of a text, numbers exact."""
-    return json.loads(text.decode(), parse_float=Decimal, parse_int=_integer)
+    try:
+        return json.loads(text.decode(), parse_float=Decimal, parse_int=_integer)
+    except RecursionError:
+        raise BudgetError(
+            "levels of nesting", sys.getrecursionlimit(), "let items that must differ be flatter"
+        ) from None
 
 
 def _integer(digits: str) -> Any:
