@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import random
 
@@ -209,6 +210,52 @@ def test_what_cannot_be_read_stops_instead_of_letting_everything_through(make, e
     """ggml-org/llama.cpp#19051: a server went on without its grammar."""
     with pytest.raises(error):
         make()
+
+
+# --- options
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"whitespace": "wide"},
+        {"property_order": None},
+        {"numbers": "some"},
+        {"strings": 1},
+        {"formats": True},
+        {"unsupported": "ignore"},
+        {"draft": "5"},
+        {"separators": 5},
+        {"separators": (",",)},
+        {"separators": (";", ":")},
+        {"indent": "x"},
+        {"documents": [1]},
+        {"documents": {1: {}}},
+        {"documents": {"https://example.com": 3}},
+    ],
+    ids=str,
+)
+def test_an_option_that_is_none_is_refused(options):
+    with pytest.raises(fm.GrammarError):
+        fm.Grammar.from_json_schema({"type": "integer"}, **options)
+
+
+def test_options_that_say_the_default_change_nothing():
+    schema = {"type": "object"}
+    plain = fm.Grammar.from_json_schema(schema)
+    given = inspect.signature(fm.Grammar.from_json_schema).parameters
+    defaults = {name: p.default for name, p in given.items() if name != "schema"}
+    assert fm.Grammar.from_json_schema(schema, **defaults) == plain
+    wide = fm.Grammar.from_json_schema(schema, whitespace="any", separators=None)
+    assert wide != plain
+    assert fm.Grammar.from_gbnf(str(wide)) == wide
+
+
+def test_documents_may_be_text():
+    documents = {"https://example.com/count": '{"type": "integer"}'}
+    compiled = compiled_schema({"$ref": "https://example.com/count"}, documents=documents)
+    assert takes(compiled, "1")
+    assert not takes(compiled, "null")
 
 
 # --- random schemas

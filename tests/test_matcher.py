@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 
 import numpy as np
@@ -230,6 +232,16 @@ def test_a_fork_after_a_rollback_into_a_fork(lists):
         assert state_of(old) == state_of(twin)
 
 
+def test_a_copy_is_a_fork_and_a_pickle_is_refused(lists):
+    matcher = fm.GrammarMatcher(lists)
+    assert matcher.accept_token(0)
+    for twin in (copy.copy(matcher), copy.deepcopy(matcher)):
+        assert twin.accept_tokens([3, 1]) == 2
+        assert matcher.allowed_token_ids().tolist() == [0, 1, 3, 4]
+    with pytest.raises(TypeError, match="does not pickle"):
+        pickle.dumps(matcher)
+
+
 def test_reset_forgets_everything(lists):
     matcher = fm.GrammarMatcher(lists, terminate_without_stop_token=True)
     assert matcher.accept_tokens([0, 1]) == 2
@@ -305,6 +317,13 @@ def test_own_stop_tokens_that_the_grammar_names_are_allowed_there_too():
             assert not matcher.is_terminated()
             assert matcher.accept_token(token_id)
         assert matcher.is_terminated()
+
+
+def test_a_complete_text_that_no_token_may_end_says_so(lists):
+    matcher = fm.GrammarMatcher(lists, stop_token_ids=[])
+    assert matcher.accept_bytes(b"[]")
+    with pytest.raises(MatcherError, match="terminate_without_stop_token"):
+        matcher.next_token_bitmask()
 
 
 def test_terminate_without_a_stop_token(lists):

@@ -10,7 +10,7 @@ import math
 import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -214,6 +214,11 @@ class GrammarMatcher:
             _set_bits(row, (*self.compiled.vocabulary.eos_token_ids, *self._stops), False)
             _set_bits(row, self._ends_allowed(bool(flags & layout.COMPLETE)), True)
             row.flags.writeable = False
+            if not self._stops and flags & layout.COMPLETE and not row.any():
+                raise MatcherError(
+                    f"the text is complete {self._place()} and no token may end it: give "
+                    "stop_token_ids, or terminate_without_stop_token=True"
+                )
             flags = 0 if row.any() else layout.VACANT
         if flags & layout.VACANT:
             raise vacant_row_error(self._place())
@@ -533,6 +538,15 @@ class GrammarMatcher:
         twin._words[layout.M_HISTORY + 1] = 0
         twin._address = 0
         return twin
+
+    def __copy__(self) -> GrammarMatcher:
+        return self.fork()
+
+    def __deepcopy__(self, memo: Any) -> GrammarMatcher:
+        return self.fork()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a matcher does not pickle: keep its tokens, and accept them again")
 
     # --- where the text stands -------------------------------------------------------------------
 

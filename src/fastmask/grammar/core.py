@@ -185,16 +185,50 @@ class Grammar:
     # --- algebra
 
     @classmethod
-    def from_json_schema(cls, schema: Any, **options: Any) -> Grammar:
+    def from_json_schema(
+        cls,
+        schema: Any,
+        *,
+        whitespace: str = "formatted",
+        property_order: str = "any",
+        separators: tuple[str, str] | None = None,
+        indent: int | str | None = None,
+        numbers: str = "plain",
+        strings: str = "usual",
+        surrounding_whitespace: bool = False,
+        formats: str = "assert",
+        draft: str | None = None,
+        documents: Mapping[str, Any] | None = None,
+        unsupported: str = "error",
+    ) -> Grammar:
         """JSON texts of the values that a schema allows.
 
         Parameters
         ----------
         schema : dict, bool, str, bytes, pydantic model or dataclass
-        **options
-            ``whitespace``, ``property_order``, ``separators``, ``indent``, ``numbers``,
-            ``strings``, ``surrounding_whitespace``, ``formats``, ``draft``, ``documents``,
-            ``unsupported``; see `fastmask.schema.source.JsonSchema`.
+        whitespace : {"formatted", "none", "single", "any"}
+            At each gap: nothing, one space, or a newline and up to 40 spaces or tabs; nothing; one
+            space behind ``:`` and ``,`` at most; up to 64 white-space characters.
+        property_order : {"any", "schema"}
+            Keys in any order, or in that of the schema.
+        separators : tuple of str, optional
+            What stands between items and behind keys, exactly, as in `json.dumps`.
+        indent : int or str, optional
+            Exactly as `json.dumps` writes with it.
+        numbers : {"plain", "any"}
+            Integers of digits alone and plain decimals, or every spelling of a number.
+        strings : {"usual", "any"}
+            In constrained strings each character raw or in its usual escape, or every escape.
+        surrounding_whitespace : bool
+            Whether a gap may stand before and after the root value.
+        formats : {"assert", "annotate"}
+            Whether known formats are enforced.
+        draft : {"4", "6", "7", "2019-09", "2020-12", "openapi-3.0"}, optional
+            The draft where ``$schema`` is absent; 2020-12 by default.
+        documents : mapping of str to schema, optional
+            Other documents by URI, for references to them.
+        unsupported : {"error", "relax"}
+            What cannot be enforced is an error, or left out and listed in the report.
 
         Raises
         ------
@@ -206,10 +240,26 @@ class Grammar:
             No value is allowed.
         BudgetError
             The schema is too large.
+        GrammarError
+            An option that is none of these.
         """
         from ..schema.source import JsonSchema
 
-        return cls({"root": Schema(JsonSchema(schema, **options))})
+        source = JsonSchema(
+            schema,
+            whitespace=whitespace,
+            property_order=property_order,
+            separators=separators,
+            indent=indent,
+            numbers=numbers,
+            strings=strings,
+            surrounding_whitespace=surrounding_whitespace,
+            formats=formats,
+            draft=draft,
+            documents=documents,
+            unsupported=unsupported,
+        )
+        return cls({"root": Schema(source)})
 
     @classmethod
     def union(cls, *grammars: Grammar) -> Grammar:

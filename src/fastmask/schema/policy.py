@@ -81,6 +81,8 @@ class Policy:
         if separators is None and self.indent is not None:
             separators = (",", ": ")
         if separators is not None:
+            if not isinstance(separators, tuple | list) or len(separators) != 2:
+                raise GrammarError(f"separators are those of items and of keys, not {separators!r}")
             self.item_separator = _separator(separators[0], ",")
             self.key_separator = _separator(separators[1], ":")
 

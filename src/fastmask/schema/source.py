@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonSchema", "check_schema"]
 
+_USUAL: dict[str, Any] = Policy.__init__.__kwdefaults__ or {}
+
 
 class JsonSchema:
     """A schema, read and checked; a value equal to another with the same text and options.
@@ -54,20 +56,21 @@ class JsonSchema:
         ):
             if value not in allowed:
                 raise GrammarError(f"{name} is {' or '.join(map(repr, allowed))}, not {value!r}")
+        others = _by_uri(documents)
         self._bytes: bytes | None = None
         self.policy = Policy(**policy)
         self.schema = schema_value(schema)
         self.options = {
             "formats": formats,
             "draft": draft,
-            "documents": dict(documents or {}),
+            "documents": others,
             "unsupported": unsupported,
-            **policy,
+            **{name: value for name, value in policy.items() if value != _USUAL[name]},
         }
         self.formulas = normalise(
             self.schema,
             draft=draft or "2020-12",
-            documents=documents,
+            documents=others,
             formats=formats,
             unsupported=unsupported,
         )
@@ -129,6 +132,15 @@ def check_schema(schema: Any, **options: Any) -> SchemaReport:
         As `Grammar.from_json_schema` does.
     """
     return JsonSchema(schema, **options).report
+
+
+def _by_uri(documents: Any) -> dict[str, Any]:
+    """Other documents as JSON values."""
+    if documents is None:
+        return {}
+    if not isinstance(documents, Mapping) or not all(isinstance(uri, str) for uri in documents):
+        raise GrammarError("documents is a mapping of URIs to schemas")
+    return {uri: schema_value(document) for uri, document in documents.items()}
 
 
 def schema_value(schema: Any) -> Any:
