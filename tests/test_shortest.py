@@ -242,6 +242,7 @@ def test_fewest_tokens():
     }
 
 
+@pytest.mark.large
 def test_fewest_tokens_of_a_real_vocabulary():
     vocabulary = Vocabulary.gpt2()
     fewest = FewestTokens(vocabulary)

@@ -115,6 +115,7 @@ def test_options_are_those_of_schemas():
     assert not accepts(grammar, GOOD[1])
 
 
+@pytest.mark.large
 def test_random_calls_are_valid():
     jsonschema_rs = pytest.importorskip("jsonschema_rs", reason="jsonschema-rs is not installed")
     judge = jsonschema_rs.validator_for(tool_call_schema(TOOLS))

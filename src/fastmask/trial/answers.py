@@ -78,7 +78,7 @@ def write_answer(
     first_seconds = model_seconds = draw_seconds = 0.0
     start = clock()
     matcher = None if compiled is None else GrammarMatcher(compiled)
-    bitmask = allocate_token_bitmask(1, vocabulary.size)
+    bitmask = allocate_token_bitmask(1, vocabulary.size)[0]
     steering = Steering(matcher, max_tokens) if steer and matcher is not None else None
     mask_seconds = [clock() - start]
 
@@ -92,7 +92,7 @@ def write_answer(
         logits = model(drawn)
         after_model = clock()
         if matcher is not None and matcher.fill_next_token_bitmask(bitmask):
-            apply_token_bitmask_inplace(logits, bitmask[0])
+            apply_token_bitmask_inplace(logits, bitmask)
         after_mask = clock()
         odds = masked_softmax(logits, None, temperature)
         after_softmax = clock()
