@@ -185,6 +185,9 @@ class GrammarMatcher:
         return self._fill(self._bitmask_rows, index)
 
     def _fill(self, rows: I32, index: int) -> bool:
+        status = self._arena.fill(self._words, rows, index)
+        if status >= 0:
+            return bool(status)
         words = words_for(self.compiled.vocabulary.size)
         if rows.shape[1] != words:
             raise BitmaskError(

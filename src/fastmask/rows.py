@@ -25,7 +25,7 @@ from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.lengths import adopt_root, bounded_node, count_characters
 from .kernels.lists import list_row
 from .kernels.naive import naive_row
-from .kernels.rows import copy_edges, join_rows, link_node, make_leaf, make_question
+from .kernels.rows import copy_edges, fill_growing, join_rows, link_node, make_leaf, make_question
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
@@ -419,12 +419,24 @@ class Arena:
 
     # --- rows ------------------------------------------------------------------------------------
 
+    def fill(self, matcher: I64, bitmask: I32, index: int) -> int:
+        """Write a row that is made if it is missing; as `fill_bitmask`, NEED_LOCK and BAD_INDEX.
+
+        Where several threads are side by side, or more than the stack decides, it returns
+        NEED_LOCK.
+        """
+        with self.lock:
+            while True:
+                status = int(fill_growing(matcher, self.rows.words, bitmask, index))
+                if status >= 0 or status in {layout.NEED_LOCK, layout.BAD_INDEX}:
+                    return status
+                self._provide(status)
+
     def leaf(self, matcher: I64) -> tuple[Rows, int]:
         """The leaf of a matcher's configuration, made if missing, and its generation of rows."""
         with self.lock:
             configuration = int(matcher[layout.M_CONFIGURATION])
             if configuration >= self.rows.sizes[0]:
-                self.record.words[layout.A_NEEDED] = 0
                 self._enlarge_rows()
             row_of = self.rows.record.bound(layout.R_ROW_OF)
             leaf = int(row_of[configuration]) - 1
@@ -484,13 +496,19 @@ class Arena:
             leaf = int(make_leaf(self.tables.record.words, self.record.words, words, cell, -1, 0))
             if leaf >= 0:
                 return leaf
-            if leaf == layout.NEED_ROOT:
-                note = self.record.words[layout.A_NOTE : layout.A_ODD]
-                self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
-            elif leaf == layout.NEED_ROW:
-                self.rows.add_block()
-            else:
-                self._resolve(leaf)
+            self._provide(leaf)
+
+    def _provide(self, status: int) -> None:
+        """Give a kernel that makes a row what it asked for."""
+        if status == layout.NEED_ROOT:
+            note = self.record.words[layout.A_NOTE : layout.A_ODD]
+            self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
+        elif status == layout.NEED_ROW:
+            if self.rows.n_rows >= self.row_limit:
+                self._clear_rows()
+            self.rows.add_block()
+        else:
+            self._resolve(status)
 
     def _grow(self, node: int, outcome: int) -> None:
         """Make the root of a state (node < 0) or the child of a node for an outcome."""

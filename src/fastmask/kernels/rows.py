@@ -878,8 +878,8 @@ def link_node(rows, node, outcome, child):
     return link(rows, node, outcome, child)
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64)")
-def make_leaf(tables, arena, rows, cell, node, outcome):
+@inner
+def grow_leaf(tables, arena, rows, cell, node, outcome):
     """Find the leaf of a thread, making what is missing on the way; the leaf or a status.
 
     With NIL for the thread only the child of ``node`` for ``outcome``, or the root of a state
@@ -976,6 +976,41 @@ def take_row(tables, rows):
     rows[R_FREE] -= 1
     rows[R_N_ROWS] += 1
     rows[R_FREE_ADDRESS] += 4 * tables[T_WORDS]
+
+
+@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64)")
+def make_leaf(tables, arena, rows, cell, node, outcome):
+    """Find the leaf of a thread, making what is missing on the way; the leaf or a status.
+
+    With NIL for the thread only the child of ``node`` for ``outcome``, or the root of a state
+    (node < 0), is made and not linked. Needs the lock.
+    """
+    return grow_leaf(tables, arena, rows, cell, node, outcome)
+
+
+@kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64)")
+def fill_growing(matcher, rows, bitmask, index):
+    """`fill_bitmask`, where the row is made first if it is missing. Needs the lock.
+
+    NEED_LOCK is returned where more than a kernel is needed.
+    """
+    if matcher[M_TERMINATED] != 0 or matcher[M_STOPS + 1] != 0:
+        return np.int64(NEED_LOCK)
+    arena = record_at(matcher[M_ARENA], A_SIZE)
+    row_of = view_i32(rows, R_ROW_OF)
+    configuration = np.int64(matcher[M_CONFIGURATION])
+    if configuration >= row_of.size:
+        arena[A_NEEDED] = -(R_ROW_OF + 1)  # negative, though the slot is 0
+        return np.int64(NEED_SPACE)
+    if row_of[configuration] == 0:
+        if view_i32(arena, A_CELLS)[configuration * CELL + CELL_NEXT] != NIL:
+            return np.int64(NEED_LOCK)
+        tables = record_at(matcher[M_TABLES], T_SIZE)
+        leaf = np.int64(grow_leaf(tables, arena, rows, configuration, np.int64(-1), np.int64(0)))
+        if leaf < 0:
+            return leaf
+        row_of[configuration] = leaf + 1
+    return fill_one(matcher, rows, bitmask, index)
 
 
 @kernel("int64(int64[::1], int64[::1])")
