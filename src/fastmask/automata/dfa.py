@@ -14,6 +14,7 @@ from .._arrays import I32, I64, U8, contiguous
 from ..errors import FormatError
 from ..kernels import paths as _paths
 from ..kernels import product as _product
+from ..kernels.embed import embed_automaton
 from .characters import characters_by_target
 from .construction import Arrays, Ranges, minimal, moves_of, side_by_side, sorted_strings
 
@@ -206,6 +207,13 @@ class Dfa:
     def accepts(self, data: bytes) -> bool:
         """Whether ``data`` is in the language."""
         return bool(self._arrays.labels[self.run(data)] != 0)
+
+    def embed(self, tables: I64, free: int, end: int) -> int:
+        """Write the states into a table of actions (``kernels.embed``); the first state there."""
+        arrays = self._arrays
+        ids = np.empty(self.n_states, np.int32)
+        embed_automaton(tables, arrays.table, arrays.labels, arrays.classes, ids, free, end)
+        return int(ids[arrays.start])
 
     # Questions about the language.
 

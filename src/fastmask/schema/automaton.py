@@ -287,21 +287,10 @@ class SchemaAutomaton:
         if first is not None:
             return int(first)
         tables = self.tables
-        n = dfa.n_states
-        base = tables.new_states(n - 1) >> tables.shift
-        ids = (np.arange(n) + base - 1) << tables.shift
-        ids[0] = 0
-        pure = (dfa.labels != 0) & ~dfa.table.any(axis=1)
-        ids[pure] = end
-        block = tables.actions[base : base + n - 1]
-        block[:, :256] = ids[dfa.table[1:, dfa.classes.astype(np.int64)]]
-        ending = tables.row(end)
-        for state in np.flatnonzero((dfa.labels != 0) & ~pure).tolist():
-            row = block[state - 1]
-            np.copyto(row, ending, where=row == 0)
+        free = tables.new_states(dfa.n_states - 1)
+        first = dfa.embed(tables.record.words, free, end)
         if end == self.end:
-            tables.share(dfa, base)
-        first = int(ids[dfa.start])
+            tables.share(dfa, free >> tables.shift)
         self._embedded[key] = first  # type: ignore[index]
         return first
 
@@ -407,19 +396,14 @@ class SchemaAutomaton:
             return first
         tables = self.tables
         most, more = (_MOST_INDENT, b" \t") if kind == "line" else (_MOST_SPACE, b" \t\n\r")
-        following = 0
-        for left in range(most + (kind == "line")):
-            state = tables.new_states(1)
-            row = tables.row(state)
-            row[:] = layout.RETURN
-            if left:
-                for byte in more:
-                    row[byte] = following
-            following = state
-        first = tables.new_states(1)
-        for byte in b"\n" if kind == "line" else more:
-            tables.row(first)[byte] = following
-        self._gaps[kind] = first
+        n = most + (kind == "line")
+        last = tables.new_states(n + 1)  # then states before 1, 2, ... more, then the first one
+        rows = tables.actions[last >> tables.shift :][: n + 1]
+        following = (last >> tables.shift) + np.arange(n) << tables.shift
+        rows[:n] = layout.RETURN
+        rows[1:n, list(more)] = following[:-1, None]
+        rows[n, list(b"\n" if kind == "line" else more)] = following[-1]
+        first = self._gaps[kind] = last + (n << tables.shift)
         return first
 
     def line(self, depth: int) -> bytes:
