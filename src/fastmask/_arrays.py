@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,24 @@ class AddressRecord:
         self._bound[slot] = array
         self.words[slot] = array.__array_interface__["data"][0]
         self.words[slot + 1] = array.size
+
+    def bind_zeros(self, sizes: Sequence[tuple[int, int]], dtype: Any) -> None:
+        """Bind new arrays of zeros, given as (slot, size), that lie one behind the other."""
+        buffer = np.zeros(sum(size for _, size in sizes), dtype)
+        address = buffer.__array_interface__["data"][0]
+        start = 0
+        for slot, size in sizes:
+            self._bound[slot] = buffer[start : start + size]
+            self.words[slot] = address + start * buffer.itemsize
+            self.words[slot + 1] = size
+            start += size
+
+    def adopt(self, other: AddressRecord) -> None:
+        """Bind all that is bound in another record of the same shape."""
+        slots = np.array(list(other._bound), np.intp)
+        self.words[slots] = other.words[slots]
+        self.words[slots + 1] = other.words[slots + 1]
+        self._bound.update(other._bound)
 
     def bound(self, slot: int) -> npt.NDArray[Any]:
         """The array bound at ``slot``."""

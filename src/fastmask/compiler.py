@@ -102,10 +102,11 @@ class CompiledGrammar:
         # Whoever matches the grammar refers to it, so nobody reads its tables after it.
         weakref.finalize(self, self.tables.release).atexit = False
         self._arena = self._new_arena()
+        networks = self.tables.networks
         self.stats = CompileStats(
-            n_rules=len(self.tables.networks.names),
-            subset_states=self.tables.networks.subset_states,
-            minimal_states=self.tables.networks.minimal_states,
+            n_rules=len(networks.names) if networks else 1,
+            subset_states=networks.subset_states if networks else 0,
+            minimal_states=networks.minimal_states if networks else 0,
             n_byte_classes=self.tables.first_token_column,
             table_bytes=self.tables.table_bytes,
             seconds=time.perf_counter() - started,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, U32, AddressRecord, grown
-from ._pool import ROWS
+from ._pool import ROWS, TABLES
 from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes, read_tokens
@@ -85,15 +85,18 @@ class Rows:
         self.doubtful: dict[int, list[tuple[int, int]]] = {}  # tokens that texts decide, by leaf
         self.record = AddressRecord(layout.R_SIZE)
         self.words = self.record.words
-        self.record.bind(layout.R_ROW_OF, np.zeros(n_cells, np.int32))
-        self.record.bind(layout.R_ROOT, np.zeros(tables.max_states, np.int32))
-        self.record.bind(layout.R_NODES, np.zeros(layout.NODE * n_nodes, np.int64))
-        edges = 1 << (2 * n_nodes - 1).bit_length()
-        self.record.bind(layout.R_EDGES, np.zeros(2 * edges, np.int64))
-        self.record.bind(layout.R_EVENTS, np.zeros(layout.EVENT * 4 * n_nodes, np.int32))
+        self.record.bind(layout.R_ROOT, TABLES.take(tables.max_states, np.int32))
         # Readers take no lock, so the table stays; where it is full registers are asked for.
         n_chains = _CHAINS if tables.is_open else 1
-        self.record.bind(layout.R_CHAINS, np.zeros(layout.CHAIN * n_chains, np.int32))
+        sizes = (
+            (layout.R_ROW_OF, n_cells),
+            (layout.R_EVENTS, layout.EVENT * 4 * n_nodes),
+            (layout.R_CHAINS, layout.CHAIN * n_chains),
+        )
+        self.record.bind_zeros(sizes, np.int32)
+        edges = 1 << (2 * n_nodes - 1).bit_length()
+        wide = ((layout.R_NODES, layout.NODE * n_nodes), (layout.R_EDGES, 2 * edges))
+        self.record.bind_zeros(wide, np.int64)
 
     def enlarged(self, tables: Tables, n_cells: int, n_nodes: int, n_events: int) -> Rows:
         """A new generation with the same contents and more room."""
@@ -172,9 +175,11 @@ class Rows:
             start -= block.size
         raise AssertionError("a node's row lies in a block")
 
-    def release(self) -> None:
-        """Give back the blocks of which no row was handed out, for good."""
+    def release(self, tables: Tables) -> None:
+        """Give back the blocks of which no row was handed out, for good, and the table of roots."""
         self.views.clear()
+        if tables.is_open:
+            TABLES.give_back(self.record.bound(layout.R_ROOT), tables.n_states)
         for block in self.blocks:
             if sys.getrefcount(block) <= _UNSHARED:
                 ROWS.give_back(block, 0)
@@ -223,7 +228,7 @@ class Arena:
         words[layout.A_CAPACITY] = 512
         words[layout.A_SCRATCH] = 256
         words[layout.A_TEXT] = layout.ANY_TEXT
-        for slot, size in (
+        sizes = (
             (layout.A_THREADS, layout.THREAD * 64),
             (layout.A_WORK, layout.WORK * 128),
             (layout.A_PENDING, 4 * 32),
@@ -233,8 +238,8 @@ class Arena:
             (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
-        ):
-            self.record.bind(slot, np.zeros(size, np.int32))
+        )
+        self.record.bind_zeros(sizes, np.int32)
         self._make_cells()
         room = 1024 if tables.is_open else 512
         self.rows = Rows(tables, room, room, self.row_limit)
@@ -242,7 +247,7 @@ class Arena:
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if hasattr(self, "rows") and not is_finalizing():
-            self.rows.release()
+            self.rows.release(self.tables)
 
     def _make_cells(self) -> None:
         """A cell buffer for the present capacity and scratch, with its hash table filled."""

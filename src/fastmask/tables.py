@@ -32,7 +32,7 @@ from .kernels.keys import insert_keys, prune_keys
 from .kernels.moves import copy_moves, enter_move
 from .kernels.registers import intern_object, rehash_objects
 from .networks import Networks, strongly_connected
-from .vocabulary.merged import GROUPS, MergedTrie, merged_trie
+from .vocabulary.merged import GROUPS, merged_trie
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
@@ -122,29 +122,42 @@ class Body(NamedTuple):
     end: int
 
 
-class _VocabularyArrays(NamedTuple):
-    """The arrays of a vocabulary as kernels want them."""
-
-    token_kind: I32
-    token_bytes: U8
-    token_offsets: I32
-    end_tokens: I32
-    absent_bytes: bytes
-    merged: MergedTrie
+@functools.lru_cache(maxsize=16)
+def _vocabulary_record(vocabulary: Vocabulary) -> AddressRecord:
+    """What of a table's record is the vocabulary's alone."""
+    kind = np.where(vocabulary.is_text != 0, layout.TEXT, layout.BANNED).astype(np.int32)
+    kind[list(vocabulary.eos_token_ids)] = layout.STOP
+    trie = vocabulary.trie
+    merged = merged_trie(vocabulary)
+    record = AddressRecord(layout.T_SIZE)
+    for slot, array in (
+        (layout.T_TOKEN_KIND, kind),
+        (layout.T_TOKEN_BYTES, contiguous(vocabulary.token_bytes, np.uint8)),
+        (layout.T_TOKEN_OFFSETS, contiguous(vocabulary.token_offsets, np.int32)),
+        (layout.T_TRIE_BYTE, trie.byte),
+        (layout.T_TRIE_DEPTH, trie.depth),
+        (layout.T_TRIE_SKIP, trie.skip),
+        (layout.T_TRIE_TOKEN, trie.token),
+        (layout.T_TRIE_FIRST, trie.first),
+        (layout.T_TRIE_ORDER, trie.order),
+        (layout.T_END_TOKENS, np.array(vocabulary.eos_token_ids, np.int32)),
+        (layout.T_GROUPS, GROUPS),
+        (layout.T_MERGED_BYTE, merged.trie.byte),
+        (layout.T_MERGED_DEPTH, merged.trie.depth),
+        (layout.T_MERGED_SKIP, merged.trie.skip),
+        (layout.T_MERGED_FIRST, merged.trie.first),
+        (layout.T_MERGED_ORDER, merged.trie.order),
+        (layout.T_PLACES_FIRST, merged.first),
+        (layout.T_PLACES, merged.places),
+    ):
+        record.bind(slot, array)
+    record.words[layout.T_LONGEST] = max(1, trie.longest)
+    return record
 
 
 @functools.lru_cache(maxsize=16)
-def _vocabulary_arrays(vocabulary: Vocabulary) -> _VocabularyArrays:
-    kind = np.where(vocabulary.is_text != 0, layout.TEXT, layout.BANNED).astype(np.int32)
-    kind[list(vocabulary.eos_token_ids)] = layout.STOP
-    return _VocabularyArrays(
-        kind,
-        contiguous(vocabulary.token_bytes, np.uint8),
-        contiguous(vocabulary.token_offsets, np.int32),
-        np.array(vocabulary.eos_token_ids, np.int32),
-        vocabulary.absent_bytes,
-        merged_trie(vocabulary),
-    )
+def _absent_bytes(vocabulary: Vocabulary) -> bytes:
+    return vocabulary.absent_bytes
 
 
 def _move_table(room: int) -> I64:
@@ -233,18 +246,25 @@ class Tables:
         #: States that count: the state without a count, a program that has the bounds, and how many
         #: characters more than that may be left.
         self.counted: dict[int, tuple[int, int, int]] = {}
-        sets = _leaves(grammar, Tokens)
-        if sets:
-            self._classify_tokens(sets)
-        schemas = _leaves(grammar, Schema)
-        self.is_open = bool(schemas)
-        self.networks = Networks(
-            grammar,
-            self._classes_of.__getitem__,
-            schemas,
-            _vocabulary_arrays(vocabulary).absent_bytes,
-        )
-        self._lay_out(self.networks, schemas)
+        self.final_state = 0
+        self.networks: Networks | None = None
+        root = grammar.rules[grammar.root]
+        if isinstance(root, Schema) and len(grammar.rules) == 1:
+            self.is_open = True
+            self._lay_out_schema(grammar.root, root)
+        else:
+            sets = _leaves(grammar, Tokens)
+            if sets:
+                self._classify_tokens(sets)
+            schemas = _leaves(grammar, Schema)
+            self.is_open = bool(schemas)
+            self.networks = Networks(
+                grammar,
+                self._classes_of.__getitem__,
+                schemas,
+                _absent_bytes(vocabulary),
+            )
+            self._lay_out(self.networks, schemas)
         self._bind()
 
     def _classify_tokens(self, sets: list[Tokens]) -> None:
@@ -294,6 +314,7 @@ class Tables:
         self.n_states = int(self._rule_offsets[-1])
         self._make_room()
         bases = [int(offset) - 1 for offset in self._rule_offsets[:-1]]  # state 0 of each is dead
+        self._n_callees = networks.n_callees
         calls = [networks.calls(a) for a in automata]
         moves = [self._moves(a, b, byte_of) for a, b in zip(automata, bases, strict=True)]
         first, ranks = self._first(automata, calls, moves, len(schemas))
@@ -314,6 +335,17 @@ class Tables:
                 self.share(automaton, bases[i] + 1)
         self.start_state = (bases[entry] + automata[entry].start) << self.shift
         self.final_state = _FINAL << self.shift
+
+    def _lay_out_schema(self, name: str, schema: Schema) -> None:
+        """A grammar that is one schema needs no rule around it."""
+        self._make_columns([])
+        self._rule_offsets = np.array([_FIRST_STATE])
+        self._rule_names = [name]
+        self.n_states = _FIRST_STATE
+        self._make_room()
+        self.start_state = self.new_states(1)
+        self.final_state = _FINAL << self.shift
+        schema.source.build(self, self.start_state)
 
     def _make_columns(self, automata: list[Dfa]) -> npt.NDArray[np.int64]:
         """Choose the columns; returns a byte of each byte column."""
@@ -685,7 +717,7 @@ class Tables:
         moves = np.zeros((automaton.n_states, self.n_columns), np.int32)
         targets = table[:, automaton.classes[byte_of]]
         moves[:, : len(byte_of)] = np.where(targets, targets + base, 0)
-        first = automaton.n_classes + self.networks.n_callees
+        first = automaton.n_classes + self._n_callees
         tokens = table[:, first : first + len(self._columns)]
         start = self.first_token_column
         moves[:, start : start + tokens.shape[1]] = np.where(tokens, tokens + base, 0)
@@ -702,7 +734,7 @@ class Tables:
 
         A callee's rank is below those of all that it can call first.
         """
-        n_rules = len(self.networks.names)
+        n_rules = len(self._rule_names) - 1
         first = np.zeros((n_rules + n_schemas, self.n_columns), np.bool_)
         first[n_rules:, : self.first_token_column] = True
         ranks = [_SCHEMA_RANK] * (n_rules + n_schemas)
@@ -789,17 +821,19 @@ class Tables:
     def _bind(self) -> None:
         vocabulary = self.vocabulary
         trie = vocabulary.trie
-        arrays = _vocabulary_arrays(vocabulary)
-        self.longest = max(1, trie.longest)
-        self.token_kind: I32 = arrays.token_kind
+        record = self.record
+        common = _vocabulary_record(vocabulary)
+        record.adopt(common)
+        self.longest = int(common.words[layout.T_LONGEST])
+        self.token_kind: I32 = record.bound(layout.T_TOKEN_KIND)
         column_offsets = np.zeros(len(self._columns) + 1, np.int32)
         if self._columns:
-            self.token_kind = arrays.token_kind.copy()
+            self.token_kind = self.token_kind.copy()
             for number, tokens in enumerate(self._columns):
                 self.token_kind[tokens] = self.first_token_column + number
                 column_offsets[number + 1] = column_offsets[number] + len(tokens)
-        self.token_bytes: U8 = arrays.token_bytes
-        record = self.record
+            record.bind(layout.T_TOKEN_KIND, self.token_kind)
+        self.token_bytes: U8 = record.bound(layout.T_TOKEN_BYTES)
         for slot, array in (
             (layout.T_CLASSES, self.byte_classes),
             (layout.T_ACTIONS, self.actions),
@@ -808,26 +842,8 @@ class Tables:
             (layout.T_MOVES, self.moves),
             (layout.T_ROOTS, self.roots),
             (layout.T_MODELS, self.models),
-            (layout.T_TOKEN_KIND, self.token_kind),
-            (layout.T_TOKEN_BYTES, self.token_bytes),
-            (layout.T_TOKEN_OFFSETS, arrays.token_offsets),
-            (layout.T_TRIE_BYTE, trie.byte),
-            (layout.T_TRIE_DEPTH, trie.depth),
-            (layout.T_TRIE_SKIP, trie.skip),
-            (layout.T_TRIE_TOKEN, trie.token),
-            (layout.T_TRIE_FIRST, trie.first),
-            (layout.T_TRIE_ORDER, trie.order),
             (layout.T_COLUMN_OFFSETS, column_offsets),
             (layout.T_COLUMN_TOKENS, np.concatenate([*self._columns, np.zeros(1, np.int32)])),
-            (layout.T_END_TOKENS, arrays.end_tokens),
-            (layout.T_GROUPS, GROUPS),
-            (layout.T_MERGED_BYTE, arrays.merged.trie.byte),
-            (layout.T_MERGED_DEPTH, arrays.merged.trie.depth),
-            (layout.T_MERGED_SKIP, arrays.merged.trie.skip),
-            (layout.T_MERGED_FIRST, arrays.merged.trie.first),
-            (layout.T_MERGED_ORDER, arrays.merged.trie.order),
-            (layout.T_PLACES_FIRST, arrays.merged.first),
-            (layout.T_PLACES, arrays.merged.places),
             (layout.T_TELLS_APART, self.tells_apart),
         ):
             record.bind(slot, array)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_DIFFERENT", "VALUE_BYTES", "SchemaAutomaton", "finite"]
 
 VALUE_BYTES = b'"-0123456789[{tfn'
+_VALUE_COLUMNS = np.frombuffer(VALUE_BYTES, np.uint8)
 _MOST_INDENT = 40
 _MOST_SPACE = 64
 #: Values of which an array may have each once, at the most.
@@ -107,9 +108,7 @@ class SchemaAutomaton:
 
     def write_item_bytes(self, state: int, code: int) -> None:
         """Give every byte that a value can begin with an action."""
-        row = self.tables.row(state)
-        for byte in VALUE_BYTES:
-            row[byte] = code
+        self.tables.row(state)[_VALUE_COLUMNS] = code
 
     def _write_value(self, state: int, value: Value, depth: int) -> None:
         tables = self.tables

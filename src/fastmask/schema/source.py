@@ -76,8 +76,8 @@ class JsonSchema:
         )
         if not self.formulas.emptiness.holds_something(self.formulas.root):
             raise unsatisfiable(self.formulas)
-        text = self.to_bytes()
-        if b'"minLength"' in text or b'"multipleOf"' in text:
+        text = schema if isinstance(schema, str) else self.to_bytes().decode()
+        if "minLength" in text or "multipleOf" in text or "\\u" in text:
             check_limits(self.formulas, self.policy)
 
     @cached_property
