@@ -10,7 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
-from fastmask import toy
+from fastmask import distances, shortest, toy
 from fastmask._jit import JIT_ENABLED
 from fastmask.compiler import GrammarCompiler
 from fastmask.errors import BudgetError, GrammarError, UnsupportedFeatureError
@@ -223,6 +223,34 @@ def test_what_is_known_goes_with_its_grammar():
     del compiled
     gc.collect()
     assert gone() is None
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    """With next to nothing kept all of it is found again, and the same."""
+    monkeypatch.setattr(distances, "_MOST_KEPT", 3)
+    monkeypatch.setattr(shortest, "_MOST_KEPT", 2)
+    monkeypatch.setattr(shortest, "_MOST_BYTES", 10)
+    compiled = GrammarCompiler(BYTES).compile_gbnf(GRAMMARS["nested"])
+    for seed in range(3):
+        walk(GrammarMatcher(compiled), random.Random(seed), 8, lambda m: check(m, 3))
+    known = completions(GrammarMatcher(compiled))
+    assert len(known._pieces) <= 2
+
+
+def test_what_a_matcher_says_of_itself():
+    compiled = COMPILER.compile_regex("[ab]c?")
+    matcher = GrammarMatcher(compiled)
+    assert matcher.stop_token_ids == (258,)
+    assert GrammarMatcher(compiled, stop_token_ids=[257, 5]).stop_token_ids == (5, 257)
+    assert not matcher.ends_by_itself
+    assert GrammarMatcher(compiled, terminate_without_stop_token=True).ends_by_itself
+    assert matcher.next_bytes() == [*b"ab"]
+    assert matcher.next_bytes(range(255, -1, -1)) == [*b"ba"]
+    assert matcher.accept_bytes("a")
+    assert matcher.accept_token(258)
+    assert matcher.next_bytes() == []
+    assert least_bytes(matcher) == 0
+    assert shortest_completion(matcher).token_ids == ()
 
 
 # Tokens

@@ -31,6 +31,7 @@ __all__ = ["UNREACHABLE", "Distances"]
 #: The distance of what can never be finished.
 UNREACHABLE = 1 << 60
 _BUDGET = 1_000_000  # places looked at for one question
+_MOST_KEPT = 200_000  # searches
 
 _GOAL, _PLACE, _CALL = 0, 1, 2
 _QUOTE = 0x22
@@ -137,6 +138,8 @@ class Distances:
         """
         if state == self._tables.final_state:
             return 0
+        if len(self._searches) > _MOST_KEPT:
+            self._searches = {}
         search = self._search(_Place(state, register))
         if search.distance is None:
             self._run(search)

@@ -28,6 +28,9 @@ from .vocabulary import Vocabulary
 
 __all__ = ["Completion", "Completions", "least_bytes", "shortest_completion"]
 
+_MOST_KEPT = 20_000  # completions
+_MOST_BYTES = 1 << 22  # of texts whose spelling is kept
+_SURPLUS = 1_000
 _KNOWN: weakref.WeakKeyDictionary[CompiledGrammar, Completions] = weakref.WeakKeyDictionary()
 
 
@@ -229,7 +232,10 @@ class Completions:
         configuration = int(matcher._words[layout.M_CONFIGURATION])
         known = self._pieces.get(configuration)
         if known is None:
-            known = self._pieces[configuration] = self._assembled(matcher, configuration)
+            known = self._assembled(matcher, configuration)
+            if len(self._pieces) >= _MOST_KEPT:
+                self._pieces.clear()
+            self._pieces[configuration] = known
         if not _completes(matcher, known):
             # Which undeclared key is being written is not known before it ends, see above.
             known = self._tried(matcher)
@@ -264,16 +270,18 @@ class Completions:
         """A completion byte by byte, each the one from which the end is nearest."""
         ahead = matcher.fork()
         written = b""
-        while not ahead.is_completed():
+        for _ in range(2 * self.least_bytes(matcher) + _SURPLUS):
+            if ahead.is_completed():
+                return (written,)
             distances = []
             for byte in ahead.next_bytes():
                 ahead.accept_bytes(bytes([byte]))
                 distances.append((self.least_bytes(ahead), byte))
                 ahead.rollback(1)
-            _, byte = min(distances)
+            _, byte = min(distances, default=(0, 0))
             ahead.accept_bytes(bytes([byte]))
             written += bytes([byte])
-        return (written,)
+        raise MatcherError("no short text goes on from here")
 
 
 def _completes(ahead: GrammarMatcher, pieces: tuple[bytes | int, ...]) -> bool:
@@ -297,9 +305,12 @@ class FewestTokens:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._trie = vocabulary.trie
         self._known: dict[bytes, tuple[int, ...] | None] = {b"": ()}
+        self._n_bytes = 0
 
     def __call__(self, data: bytes) -> tuple[int, ...] | None:
         """The tokens, the longest first among equals; None if there are none."""
+        if self._n_bytes > _MOST_BYTES:
+            self._known, self._n_bytes = {b"": ()}, 0
         for start in range(len(data) - 1, -1, -1):
             rest = data[start:]
             if rest in self._known:
@@ -310,6 +321,7 @@ class FewestTokens:
                 if behind is not None and (best is None or len(behind) + 1 < len(best)):
                     best = (token, *behind)
             self._known[rest] = best
+            self._n_bytes += len(rest)
         return self._known[data]
 
     def _tokens(self, data: bytes) -> list[tuple[int, int]]:
