@@ -54,6 +54,7 @@ def instance(chooser: random.Random) -> dict[str, Any]:
     return {key: chooser.choice(values) for key in keys}
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("seed", range(20))
 def test_random_alternatives(seed):
     chooser = random.Random(seed)
