@@ -17,7 +17,7 @@ FOLDER = ROOT / "notebooks"
 if not FOLDER.is_dir():
     pytest.skip("not a source checkout", allow_module_level=True)
 
-SCRIPTS = sorted(path for path in FOLDER.glob("[0-9]*.py"))
+SCRIPTS = sorted(path for path in FOLDER.glob("*.py") if path.stem != "make")
 
 
 def cells(script):

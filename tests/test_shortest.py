@@ -30,6 +30,7 @@ from fastmask.shortest import FewestTokens, completions
 from fastmask.vocabulary import Vocabulary
 from judge import random_grammar
 from schema_cases import SchemaMaker
+from walking import run_threads
 
 BYTES = Vocabulary([*(bytes([b]) for b in range(256)), b"<a>", b"<b>", b""], [258], [256, 257])
 COMPILER = GrammarCompiler(BYTES)
@@ -223,6 +224,26 @@ def test_what_is_known_goes_with_its_grammar():
     del compiled
     gc.collect()
     assert gone() is None
+
+
+def test_texts_in_two_arenas_and_threads():
+    """A matcher keeps its arena when the grammar has begun another; both are asked in turn."""
+    compiled = GrammarCompiler(BYTES).compile_gbnf(GRAMMARS["nested"])
+    old = GrammarMatcher(compiled)
+    compiled._arena = compiled._new_arena()
+    new = GrammarMatcher(compiled)
+    assert old.accept_bytes("((")
+    assert new.accept_bytes("[")
+    found = []
+
+    def work(number):
+        matcher, rest = ((old, b"a))"), (new, b"a,a]"))[number % 2]
+        matcher = matcher.fork()
+        for _ in range(20):
+            found.append(shortest_completion(matcher).text == rest)
+
+    run_threads(work, 4)
+    assert found == [True] * 80
 
 
 def test_what_is_kept_is_bounded(monkeypatch):

@@ -23,6 +23,7 @@ from .errors import MatcherError
 from .kernels import layout
 from .kernels.accept import accept_batch
 from .matcher import GrammarMatcher
+from .rows import Arena
 from .tables import Tables
 from .vocabulary import Vocabulary
 
@@ -108,7 +109,7 @@ class Completions:
         self._distances = Distances(tables)
         self._spelling = FewestTokens(tables.vocabulary)
         self._has_all_bytes = not tables.vocabulary.missing_bytes
-        self._arena: object = None
+        self._arena: Arena | None = None
         self._least: dict[int, int] = {}
         self._pieces: dict[int, tuple[bytes | int, ...]] = {}
 
@@ -122,9 +123,10 @@ class Completions:
         """See `shortest_completion`."""
         pieces = self._completion(matcher)
         token_ids: list[int] | None = []
-        for piece in pieces:
-            spelled = self._spelling(piece) if isinstance(piece, bytes) else (piece,)
-            token_ids = None if token_ids is None or spelled is None else [*token_ids, *spelled]
+        with self._lock:
+            for piece in pieces:
+                spelled = self._spelling(piece) if isinstance(piece, bytes) else (piece,)
+                token_ids = None if token_ids is None or spelled is None else [*token_ids, *spelled]
         text = b"".join(piece for piece in pieces if isinstance(piece, bytes))
         return Completion(text, None if token_ids is None else tuple(token_ids))
 
@@ -188,76 +190,76 @@ class Completions:
         return behind
 
     def _of_configuration(self, matcher: GrammarMatcher, configuration: int) -> int:
-        """The least number of bytes that completes a configuration: the sum over its frames."""
-        arena = matcher._arena
-        with self._lock, arena.lock:
-            if arena is not self._arena:
-                self._arena, self._least, self._pieces = arena, {}, {}
-            cells = arena.record.bound(layout.A_CELLS)
-            least = self._least
-            least[layout.NIL] = 0
-            todo = [configuration]
-            while todo:
-                head = todo[-1]
-                if head in least:
-                    todo.pop()
-                    continue
-                threads = []
-                cell = head
-                while cell != layout.NIL:
-                    record = cells[layout.CELL * cell : layout.CELL * (cell + 1)].tolist()
-                    threads.append(record)
-                    cell = record[layout.CELL_NEXT]
-                below = [thread[layout.CELL_PARENT] for thread in threads]
-                missing = [parent for parent in below if parent not in least]
-                if missing:
-                    todo += missing
-                    continue
-                least[head] = min(
-                    self._distances.of_place(
-                        thread[layout.CELL_STATE], thread[layout.CELL_REGISTER]
-                    )
-                    + least[parent]
-                    for thread, parent in zip(threads, below, strict=True)
-                )
+        """The least number of bytes that completes a configuration."""
+        with self._lock, matcher._arena.lock:
+            return self._measure(matcher._arena, configuration)
+
+    def _measure(self, arena: Arena, configuration: int) -> int:
+        """The same under both locks: the sum over the frames of the nearest stack."""
+        if arena is not self._arena:
+            self._arena, self._least, self._pieces = arena, {}, {}
+        cells = arena.record.bound(layout.A_CELLS)
+        least = self._least
+        least[layout.NIL] = 0
+        todo = [configuration]
+        while todo:
+            head = todo[-1]
+            if head in least:
                 todo.pop()
-            return least[configuration]
+                continue
+            threads = []
+            cell = head
+            while cell != layout.NIL:
+                record = cells[layout.CELL * cell : layout.CELL * (cell + 1)].tolist()
+                threads.append(record)
+                cell = record[layout.CELL_NEXT]
+            below = [thread[layout.CELL_PARENT] for thread in threads]
+            missing = [parent for parent in below if parent not in least]
+            if missing:
+                todo += missing
+                continue
+            least[head] = min(
+                self._distances.of_place(thread[layout.CELL_STATE], thread[layout.CELL_REGISTER])
+                + least[parent]
+                for thread, parent in zip(threads, below, strict=True)
+            )
+            todo.pop()
+        return least[configuration]
 
     def _completion(self, matcher: GrammarMatcher) -> tuple[bytes | int, ...]:
         """A shortest completion: runs of bytes, and atomic tokens."""
         if matcher.is_terminated():
             return ()
-        if self.least_bytes(matcher) >= UNREACHABLE:
-            raise MatcherError("no text that the vocabulary can spell goes on from here")
         configuration = int(matcher._words[layout.M_CONFIGURATION])
-        known = self._pieces.get(configuration)
-        if known is None:
-            known = self._assembled(matcher, configuration)
-            if len(self._pieces) >= _MOST_KEPT:
-                self._pieces.clear()
-            self._pieces[configuration] = known
+        with self._lock, matcher._arena.lock:
+            if self._measure(matcher._arena, configuration) >= UNREACHABLE:
+                raise MatcherError("no text that the vocabulary can spell goes on from here")
+            known = self._pieces.get(configuration)
+            if known is None:
+                if len(self._pieces) >= _MOST_KEPT:
+                    self._pieces.clear()
+                known = self._assembled(matcher._arena, configuration)
+                self._pieces[configuration] = known
         if not _completes(matcher, known):
             # Which undeclared key is being written is not known before it ends, see above.
             known = self._tried(matcher)
         return known
 
-    def _assembled(self, matcher: GrammarMatcher, configuration: int) -> tuple[bytes | int, ...]:
+    def _assembled(self, arena: Arena, configuration: int) -> tuple[bytes | int, ...]:
         """The ends of the frames of a nearest stack, one after the other."""
         pieces: list[bytes | int] = []
-        with self._lock, matcher._arena.lock:
-            cells = matcher._arena.record.bound(layout.A_CELLS)
-            head = configuration
-            while head != layout.NIL:
-                cell, least = head, self._least[head]
-                while cell != layout.NIL:
-                    state, register, below, following = cells[
-                        layout.CELL * cell : layout.CELL * (cell + 1)
-                    ].tolist()
-                    if self._distances.of_place(state, register) + self._least[below] == least:
-                        break
-                    cell = following
-                pieces += self._distances.text_of_place(state, register)
-                head = below
+        cells = arena.record.bound(layout.A_CELLS)
+        head = configuration
+        while head != layout.NIL:
+            cell, least = head, self._least[head]
+            while True:
+                record = cells[layout.CELL * cell : layout.CELL * (cell + 1)].tolist()
+                state, register, below, following = record
+                if self._distances.of_place(state, register) + self._least[below] == least:
+                    break
+                cell = following
+            pieces += self._distances.text_of_place(state, register)
+            head = below
         joined: list[bytes | int] = []
         for piece in pieces:
             if isinstance(piece, bytes) and joined and isinstance(joined[-1], bytes):
