@@ -22,7 +22,8 @@ from .errors import BitmaskError, BudgetError, MatcherError
 from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_text, accept_token
-from .kernels.rows import fill_bitmask, locate_leaf
+from .kernels.descent import locate_leaf
+from .kernels.rows import fill_bitmask
 from .rows import Rows, vacant_row_error
 from .texts import last_value
 

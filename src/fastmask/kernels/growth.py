@@ -1,0 +1,536 @@
+"""Growing a decision tree by one node: the walk over the token trie.
+
+Cost: a plain trie node is four loads and two stores, about 5 ns; a root walks the nodes its state
+lets through, a child only its events' subtrees.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import inner, view_i16, view_i32, view_i64, view_u8, words_at
+from .accept import load_threads
+from .cells import scratch_cell
+from .descent import chain_slot, take_steps
+from .layout import (
+    A_CAPACITY,
+    A_CELLS,
+    A_FRAME,
+    A_FRAMES,
+    A_GUESSED,
+    A_MISSING,
+    A_N_MISSING,
+    A_NEEDED,
+    A_NOTE,
+    A_PENDING,
+    A_PREFIX,
+    A_STATE,
+    A_STEPS,
+    A_THREADS,
+    A_TOP,
+    A_WORK,
+    CELL,
+    CELL_NEXT,
+    CELL_PARENT,
+    CELL_REGISTER,
+    CELL_STATE,
+    CHAIN,
+    CHAIN_BEFORE,
+    CHAIN_PROGRAM,
+    COMPLETE,
+    COUNT,
+    DEAD,
+    DEPTHS,
+    EVENT,
+    FRAME,
+    FULL,
+    ITEM_TEXT,
+    JUMP,
+    KEEP,
+    KNOW,
+    LEAF,
+    NEED_EXPANSION,
+    NEED_SPACE,
+    NIL,
+    NODE,
+    NODE_ACTION,
+    NODE_ADDRESS,
+    NODE_CHAIN,
+    NODE_DEPTH,
+    NODE_EVENTS,
+    NODE_FIRST_EVENT,
+    NODE_FLAGS,
+    NODE_KIND,
+    NODE_ROW,
+    NOTE_OUTCOME,
+    NOTE_SYMBOL,
+    POP,
+    PROGRAM,
+    PUSH,
+    R_CHAINS,
+    R_EVENTS,
+    R_FIRST_EVENT,
+    R_N_EVENTS,
+    R_N_NODES,
+    R_NODES,
+    READ,
+    RETURN,
+    SET,
+    T_ACTIONS,
+    T_ALTS,
+    T_CLASSES,
+    T_COLUMN_OFFSETS,
+    T_COLUMN_TOKENS,
+    T_END_COLUMN,
+    T_END_TOKENS,
+    T_FIRST_TOKEN_COLUMN,
+    T_MANY,
+    T_MOVES,
+    T_PROGRAMS,
+    T_STEP_BUDGET,
+    T_TRIE_BYTE,
+    T_TRIE_DEPTH,
+    T_TRIE_FIRST,
+    T_TRIE_NODES,
+    T_TRIE_ORDER,
+    T_TRIE_SKIP,
+    T_TRIE_TOKEN,
+    T_VOCAB_SIZE,
+    T_WORDS,
+    TEXTUAL,
+    THREAD,
+    UNKNOWN,
+    VACANT,
+    WALK,
+)
+from .merged import walk_merged
+from .moves import find_move, move_action
+from .registers import derive
+from .step import emit, general_step, miss
+
+
+@inner
+def make_noted(tables, arena):
+    """Make the move that a note says is missing; -1 if the front end has to. Needs the lock."""
+    return derive(
+        tables, np.int64(arena[A_NOTE + NOTE_OUTCOME]), np.int64(arena[A_NOTE + NOTE_SYMBOL])
+    )
+
+
+@inner
+def set_tokens(row, tokens, start, end):
+    """Set the bits of tokens[start:end]."""
+    for i in range(start, end):
+        token = np.int64(tokens[i])
+        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@inner
+def row_flags(row, size):
+    """FULL if every bit below ``size`` is set, VACANT if none is."""
+    all_set = np.uint32(0xFFFFFFFF)
+    none_set = np.uint32(0)
+    for i in range(size >> 5):
+        all_set &= row[i]
+        none_set |= row[i]
+    rest = np.uint32(0)
+    if size & 31:
+        rest = np.uint32((1 << (size & 31)) - 1)
+        none_set |= row[size >> 5]
+    full = all_set == np.uint32(0xFFFFFFFF) and (rest == 0 or row[size >> 5] == rest)
+    return (FULL if full else 0) | (VACANT if none_set == 0 else 0)
+
+
+@inner
+def move_side_by_side(actions, threads, source, count, column, target):
+    """Move threads that all just go on, or die, and do not meet; their number, or -1 otherwise."""
+    live = np.int64(0)
+    if THREAD * (target + count) > threads.size:
+        return np.int64(-1)
+    for i in range(source, source + count):
+        action = np.int64(actions[threads[THREAD * i] + column])
+        if action < 0:
+            return np.int64(-1)
+        if action > 0:
+            register = threads[THREAD * i + 1]
+            for k in range(target, target + live):
+                if threads[THREAD * k] == action and threads[THREAD * k + 1] == register:
+                    return np.int64(-1)
+            to = THREAD * (target + live)
+            threads[to] = action
+            threads[to + 1] = register
+            threads[to + 2] = threads[THREAD * i + 2]
+            live += 1
+    return live
+
+
+@inner
+def same_step(events, one, other):
+    """Whether two events ask for the same step after the same steps."""
+    return (
+        events[EVENT * one + 3] == events[EVENT * other + 3]
+        and events[EVENT * one + 4] == events[EVENT * other + 4]
+    )
+
+
+@inner
+def grow_tree(tables, arena, rows, node, outcome, row_number, address):
+    """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
+
+    The row is written to ``address``. The new tree node is entered at R_N_NODES with its events,
+    but not linked: the caller does that once everything is in place. Needs the lock. Returns 1 if
+    the new row is in use, 0 if the parent's row serves, or a status.
+    """
+    cells = view_i32(arena, A_CELLS)
+    threads = view_i32(arena, A_THREADS)
+    work = view_i32(arena, A_WORK)
+    pending = view_i32(arena, A_PENDING)
+    prefix = view_i32(arena, A_PREFIX)
+    states = view_i32(arena, A_STATE)
+    frame_at = view_i32(arena, A_FRAME)
+    frames = view_i32(arena, A_FRAMES)
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
+    byte = view_u8(tables, T_TRIE_BYTE)
+    depths = view_i16(tables, T_TRIE_DEPTH)
+    skip = view_i32(tables, T_TRIE_SKIP)
+    tokens = view_i32(tables, T_TRIE_TOKEN)
+    first = view_i32(tables, T_TRIE_FIRST)
+    order = view_i32(tables, T_TRIE_ORDER)
+    column_offsets = view_i32(tables, T_COLUMN_OFFSETS)
+    column_tokens = view_i32(tables, T_COLUMN_TOKENS)
+    events = view_i32(rows, R_EVENTS)
+    chains = view_i32(rows, R_CHAINS)
+    nodes = view_i64(rows, R_NODES)
+    budget = np.int64(tables[T_STEP_BUDGET])
+    many = np.int64(tables[T_MANY])
+    end_column = np.int64(tables[T_END_COLUMN])
+    first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
+    words = np.int64(tables[T_WORDS])
+    row = words_at(address, words)
+    most_missing = view_i32(arena, A_MISSING).size
+
+    arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
+    arena[A_STEPS] = 0
+    arena[A_GUESSED] = 0
+    new_node = np.int64(rows[R_N_NODES])
+    if NODE * (new_node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return NEED_SPACE
+    flags = np.int64(0)
+    changed = np.int64(0)
+    kind = np.int64(POP)
+    asked = np.int64(0)
+    depth = np.int64(0)
+    chain = np.int64(0)
+    first_event = np.int64(rows[R_N_EVENTS])
+    rows[R_FIRST_EVENT] = first_event
+    old_event = np.int64(0)
+    old_events = np.int64(0)
+    if node < 0:
+        for i in range(words):
+            row[i] = 0
+        changed = 1
+        # Pseudo-columns, and the whole trie as one item if the merged one does not do.
+        n_items = end_column - first_column + 1
+        if walk_merged(tables, arena, rows, outcome, row) == 0:
+            rows[R_N_EVENTS] = first_event
+            for i in range(words):
+                row[i] = 0
+            n_items += 1
+    else:
+        source = words_at(nodes[NODE * node + NODE_ADDRESS], words)
+        for i in range(words):
+            row[i] = source[i]
+        kind = np.int64(nodes[NODE * node + NODE_KIND])
+        asked = np.int64(nodes[NODE * node + NODE_ACTION])
+        depth = np.int64(nodes[NODE * node + NODE_DEPTH])
+        chain = np.int64(nodes[NODE * node + NODE_CHAIN])
+        old_event = np.int64(nodes[NODE * node + NODE_FIRST_EVENT])
+        old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
+        flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
+        n_items = old_events
+    base_top = np.int64(arena[A_CAPACITY])
+
+    for item in range(n_items):
+        place = np.int64(0)
+        whole = False
+        resume = np.int64(KEEP)
+        register = -1 - depth
+        if node < 0:
+            whole = item > end_column - first_column
+            place = -(first_column + item) - 1
+        else:
+            at = EVENT * (old_event + item)
+            place = np.int64(events[at])
+            action = np.int64(events[at + 3])
+            register = np.int64(events[at + 4])
+            is_asked = events[at + 2] == depth and (
+                (kind == POP and events[at + 1] == POP)
+                or (kind == WALK and events[at + 1] == WALK)
+                or (kind == KNOW and events[at + 1] == READ)
+                or (kind == READ and events[at + 1] == READ and action == asked
+                    and (-1 - register) // DEPTHS == chain)
+            )  # fmt: skip
+            if not is_asked:
+                emit(
+                    events, rows, arena, place, np.int64(events[at + 1]),
+                    np.int64(events[at + 2]), action, register,
+                )  # fmt: skip
+                continue
+            if kind == WALK:
+                threads[0] = action
+            elif kind == READ:
+                resume = np.int64(outcome)
+                if programs[4 * (PROGRAM - action) + 2] == ITEM_TEXT:
+                    flags |= TEXTUAL
+                register = -1 - (depth + DEPTHS * chain_slot(chains, PROGRAM - action, chain))
+            elif kind == KNOW:
+                # The steps taken before on the then unknown register, and now the one that asks.
+                chain = (-1 - register) // DEPTHS
+                register = take_steps(
+                    chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
+                )
+                while register < 0 and make_noted(tables, arena) >= 0:
+                    register = take_steps(
+                        chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
+                    )
+                move = np.int64(-1)
+                if register < 0:
+                    miss(arena, arena[A_NOTE + NOTE_OUTCOME], arena[A_NOTE + NOTE_SYMBOL])
+                else:
+                    symbol = np.int64(programs[4 * (PROGRAM - action) + 1])
+                    move = find_move(moves, register, symbol)
+                    if move < 0:
+                        move = derive(tables, register, symbol)
+                    if move < 0:
+                        miss(arena, register, symbol)
+                resume = np.int64(DEAD)
+                if move >= 0:
+                    register = move >> 32
+                    resume = move_action(move)
+                    if programs[4 * (PROGRAM - action) + 2] == ITEM_TEXT:
+                        flags |= TEXTUAL
+            else:
+                register = -1 - depth
+        # The threads that read this place.
+        arena[A_TOP] = base_top
+        count = np.int64(1)
+        if node < 0 or kind != POP or outcome >= 0:
+            if kind != WALK:
+                threads[0] = outcome if kind == POP else 0
+            threads[1] = register
+            threads[2] = scratch_cell(cells, arena, UNKNOWN, depth + 1, NIL, NIL)
+        else:
+            count = load_threads(cells, threads, arena, -outcome, threads.size // THREAD)
+            if arena[A_NEEDED] != 0:
+                return np.int64(NEED_SPACE)
+        v = np.int64(0)
+        last = np.int64(tables[T_TRIE_NODES])
+        base_depth = np.int64(0)
+        if not whole and place >= 0:
+            v = place
+            last = np.int64(skip[place])
+            base_depth = np.int64(depths[place])
+        elif not whole:
+            # A pseudo-column is read as a trie of one node with this column.
+            last = np.int64(1)
+        frames[0] = threads[1]
+        frames[1] = threads[2]
+        frames[2] = arena[A_TOP]
+        frames[3] = 0
+        frames[4] = count
+        frame_at[0] = 0
+        states[0] = threads[0] if count == 1 else many
+        while v < last:
+            if place < 0 and not whole:
+                level = np.int64(0)
+                column = -place - 1
+            else:
+                level = np.int64(depths[v]) - base_depth
+                column = np.int64(classes[byte[v]])
+            now = np.int64(states[level])
+            action = np.int64(actions[now + column])
+            if resume != KEEP:
+                action = resume
+                resume = np.int64(KEEP)
+            if action > 0:
+                states[level + 1] = action
+                frame_at[level + 1] = frame_at[level]
+            elif action == DEAD:
+                if place < 0 and not whole:
+                    break
+                v = np.int64(skip[v])
+                continue
+            else:
+                here = v if (whole or place >= 0) else place
+                frame = np.int64(frame_at[level])
+                at = FRAME * frame
+                register = np.int64(frames[at])
+                below = np.int64(frames[at + 1])
+                arena[A_TOP] = frames[at + 2]
+                free = np.int64(frames[at + 3] + frames[at + 4])
+                while action < 0:
+                    if action == RETURN:
+                        cell = below * CELL
+                        if cells[cell + CELL_NEXT] != NIL or cells[cell + CELL_STATE] == UNKNOWN:
+                            break
+                        now = np.int64(cells[cell + CELL_STATE])
+                        register = np.int64(cells[cell + CELL_REGISTER])
+                        below = np.int64(cells[cell + CELL_PARENT])
+                    elif action > PROGRAM:
+                        break
+                    elif programs[4 * (PROGRAM - action)] == SET:
+                        cell = 4 * (PROGRAM - action)
+                        register = np.int64(programs[cell + 1])
+                        action = np.int64(programs[cell + 3])
+                        continue
+                    elif programs[4 * (PROGRAM - action)] == COUNT:
+                        cell = 4 * (PROGRAM - action)
+                        if register >= programs[cell + 1]:
+                            action = np.int64(DEAD)
+                            break
+                        register += 1
+                        action = np.int64(programs[cell + 3])
+                        continue
+                    elif programs[4 * (PROGRAM - action)] == JUMP:
+                        now = np.int64(programs[4 * (PROGRAM - action) + 1])
+                    elif programs[4 * (PROGRAM - action)] == PUSH:
+                        cell = 4 * (PROGRAM - action)
+                        now = np.int64(programs[cell + 1])
+                        back = np.int64(programs[cell + 2])
+                        if back != 0:
+                            below = scratch_cell(cells, arena, back, register, below, NIL)
+                        register = np.int64(0)
+                    else:
+                        break
+                    action = np.int64(actions[now + column])
+                start = free
+                live = np.int64(action > 0)
+                if now == many:
+                    live = move_side_by_side(
+                        actions, threads, np.int64(frames[at + 3]), np.int64(frames[at + 4]),
+                        column, free,
+                    )  # fmt: skip
+                    if live >= 0:
+                        action = np.int64(0)
+                    if live == 1:
+                        action = np.int64(threads[THREAD * start])
+                        register = np.int64(threads[THREAD * start + 1])
+                        below = np.int64(threads[THREAD * start + 2])
+                if action < 0:
+                    stopped = action
+                    if now == many:
+                        stopped = np.int64(KEEP)
+                        start = np.int64(frames[at + 3])
+                        live = np.int64(frames[at + 4])
+                    else:
+                        if THREAD * (free + 1) > threads.size:
+                            arena[A_NEEDED] = A_THREADS
+                            return NEED_SPACE
+                        threads[THREAD * free] = now
+                        threads[THREAD * free + 1] = register
+                        threads[THREAD * free + 2] = below
+                        free += 1
+                        live = np.int64(1)
+                    live = np.int64(
+                        general_step(
+                            actions, programs, alts, moves, cells, threads, work, pending, prefix,
+                            events, tables, arena, rows, budget, start, live, stopped, column, here,
+                            free,
+                        )
+                    )  # fmt: skip
+                    if live < 0:
+                        return live
+                    if 2 * arena[A_N_MISSING] >= most_missing:
+                        return NEED_EXPANSION
+                    start = free
+                    if live == 1:
+                        action = np.int64(threads[THREAD * start])
+                        register = np.int64(threads[THREAD * start + 1])
+                        below = np.int64(threads[THREAD * start + 2])
+                if arena[A_NEEDED] != 0:
+                    return NEED_SPACE
+                if live == 0:
+                    if place < 0 and not whole:
+                        break
+                    v = np.int64(skip[v])
+                    continue
+                frame += 1
+                at = FRAME * frame
+                frames[at] = register
+                frames[at + 1] = below
+                frames[at + 2] = arena[A_TOP]
+                frames[at + 3] = start
+                frames[at + 4] = live if live > 1 else 0
+                frame_at[level + 1] = frame
+                states[level + 1] = action if live == 1 else many
+            if place < 0 and not whole:
+                changed = 1
+                if column == end_column:
+                    flags |= COMPLETE
+                    ends = view_i32(tables, T_END_TOKENS)
+                    set_tokens(row, ends, 0, ends.size)
+                else:
+                    at = column - first_column
+                    set_tokens(row, column_tokens, column_offsets[at], column_offsets[at + 1])
+                break
+            token = np.int64(tokens[v])
+            if token >= 0:
+                row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+                changed = 1
+            elif token == -2:
+                set_tokens(row, order, first[v], first[v + 1])
+                changed = 1
+            v += 1
+    if arena[A_NEEDED] != 0:
+        return NEED_SPACE
+    if arena[A_N_MISSING] != 0:
+        return NEED_EXPANSION
+
+    if arena[A_GUESSED] != 0:
+        flags |= TEXTUAL
+    # The question of the new node is that of its first event; where steps on one register are many
+    # the register itself is asked for.
+    n_events = np.int64(rows[R_N_EVENTS]) - first_event
+    at = NODE * new_node
+    nodes[at + NODE_KIND] = LEAF
+    if n_events > 0:
+        kind = np.int64(events[EVENT * first_event + 1])
+        depth = np.int64(events[EVENT * first_event + 2])
+        asked = np.int64(events[EVENT * first_event + 3])
+        if kind == READ:
+            chain = (-1 - np.int64(events[EVENT * first_event + 4])) // DEPTHS
+            slot = chain_slot(chains, PROGRAM - asked, chain)
+            if slot == 0:
+                kind = np.int64(KNOW)
+            else:
+                chains[CHAIN * slot + CHAIN_BEFORE] = chain
+                chains[CHAIN * slot + CHAIN_PROGRAM] = PROGRAM - asked
+            other = first_event
+            for i in range(first_event, first_event + n_events):
+                if (
+                    events[EVENT * i + 1] == READ
+                    and events[EVENT * i + 2] == depth
+                    and not same_step(events, i, first_event)
+                ):
+                    if other != first_event and not same_step(events, i, other):
+                        kind = np.int64(KNOW)
+                    other = np.int64(i)
+        nodes[at + NODE_KIND] = kind
+        nodes[at + NODE_DEPTH] = depth
+        nodes[at + NODE_ACTION] = asked
+        nodes[at + NODE_CHAIN] = chain
+    else:
+        flags |= row_flags(row, tables[T_VOCAB_SIZE])
+    nodes[at + NODE_FIRST_EVENT] = first_event
+    nodes[at + NODE_EVENTS] = n_events
+    nodes[at + NODE_ROW] = row_number if changed else nodes[NODE * node + NODE_ROW]
+    nodes[at + NODE_ADDRESS] = address if changed else nodes[NODE * node + NODE_ADDRESS]
+    nodes[at + NODE_FLAGS] = flags
+    rows[R_N_NODES] = new_node + 1
+    return changed
