@@ -98,6 +98,32 @@ def test_memory_of_json_with_all_its_rows_stays_small():
     assert compiled.memory_size_bytes < 8_000_000
 
 
+@pytest.mark.large
+def test_a_schema_does_not_wear_out():
+    """Keys never seen before make parts of the tables; texts begin with fresh ones in time."""
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema({"type": "object"})
+    first = fm.GrammarMatcher(compiled)
+    assert first.accept_bytes('{"first": 1,')
+    chooser = random.Random(0)
+    sizes, tables = [], {id(compiled.tables): compiled.tables}
+    for _ in range(1_500):
+        keys = ["".join(chooser.choices("abcdefgh", k=8)) for _ in range(6)]
+        matcher = fm.GrammarMatcher(compiled)
+        assert matcher.accept_bytes("{" + ",".join(f'"{key}":1' for key in keys) + ',"')
+        matcher.next_token_bitmask()
+        assert not matcher.accept_bytes(keys[3] + '"')
+        sizes.append(compiled.memory_size_bytes)
+        tables[id(compiled.tables)] = compiled.tables
+    assert len(tables) > 1
+    assert max(sizes) < 60_000_000
+    # Those under way keep what they began with.
+    assert not first.accept_bytes('"first"')
+    assert first.accept_bytes('"second":{}}')
+    assert first.is_completed()
+    first.reset()
+    assert first.accept_bytes("{}")
+
+
 # --- mask tables
 
 

@@ -230,7 +230,7 @@ def test_texts_in_two_arenas_and_threads():
     """A matcher keeps its arena when the grammar has begun another; both are asked in turn."""
     compiled = GrammarCompiler(BYTES).compile_gbnf(GRAMMARS["nested"])
     old = GrammarMatcher(compiled)
-    compiled._arena = compiled._new_arena()
+    compiled._arena = compiled._new_arena(compiled.tables)
     new = GrammarMatcher(compiled)
     assert old.accept_bytes("((")
     assert new.accept_bytes("[")

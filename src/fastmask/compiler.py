@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,7 +84,7 @@ class CompiledGrammar:
     Any number of threads may use it.
     """
 
-    __slots__ = ("__weakref__", "_arena", "_limit", "grammar", "stats", "tables", "vocabulary")
+    __slots__ = ("__weakref__", "_arena", "_budget", "_limit", "grammar", "stats", "vocabulary")
 
     def __init__(
         self,
@@ -98,10 +97,8 @@ class CompiledGrammar:
         self.grammar = grammar
         self.vocabulary = vocabulary
         self._limit = cache_limit_bytes
-        self.tables = Tables(grammar, vocabulary, step_budget)
-        # Whoever matches the grammar refers to it, so nobody reads its tables after it.
-        weakref.finalize(self, self.tables.release).atexit = False
-        self._arena = self._new_arena()
+        self._budget = step_budget
+        self._arena = self._new_arena(Tables(grammar, vocabulary, step_budget))
         networks = self.tables.networks
         self.stats = CompileStats(
             n_rules=len(networks.names) if networks else 1,
@@ -112,16 +109,25 @@ class CompiledGrammar:
             seconds=time.perf_counter() - started,
         )
 
-    def _new_arena(self) -> Arena:
-        return Arena(self.tables, self._limit // (4 * self.tables.words))
+    def _new_arena(self, tables: Tables) -> Arena:
+        return Arena(tables, self._limit // (4 * tables.words))
 
     @property
     def arena(self) -> Arena:
         """The arena for a text that begins now."""
-        if self._arena.n_cells > _ARENA_CELLS:
+        arena = self._arena
+        if arena.n_cells > _ARENA_CELLS or arena.tables.is_worn:
             # Matchers under way keep theirs; what they no longer need goes with them.
-            self._arena = self._new_arena()
-        return self._arena
+            tables = arena.tables
+            if tables.is_open:
+                tables = Tables(self.grammar, self.vocabulary, self._budget)
+            arena = self._arena = self._new_arena(tables)
+        return arena
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of a text that began last; matchers keep those that they began with."""
+        return self._arena.tables
 
     @property
     def report(self) -> SchemaReport | None:
@@ -201,7 +207,7 @@ class CompiledGrammar:
             self.grammar,
             self.vocabulary,
             self._limit,
-            self.tables.step_budget,
+            self._budget,
         )
 
     def __repr__(self) -> str:

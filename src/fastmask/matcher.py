@@ -113,7 +113,7 @@ class GrammarMatcher:
             self._own_stops = np.array(self._stops, np.int32)
             self._words[layout.M_STOPS] = self._own_stops.__array_interface__["data"][0]
             self._words[layout.M_STOPS + 1] = self._own_stops.size
-        self._words[layout.M_TABLES] = compiled.tables.record.address
+        self._words[layout.M_TABLES] = self._arena.tables.record.address
         self._words[layout.M_ARENA] = self._arena.record.address
         self._begin()
 
@@ -241,7 +241,7 @@ class GrammarMatcher:
         """Those of some tokens that are accepted; with each how long the text is not needed."""
         allowed = []
         behind: dict[bytes, int] = {}
-        tables = self.compiled.tables
+        tables = self._arena.tables
         for token, n in doubtful:
             start, end = tables.token_span(token)
             data = tables.token_bytes[start:end]
@@ -259,7 +259,7 @@ class GrammarMatcher:
         """Stop and end ids that are allowed: where the text may end, or as atomic tokens."""
         allowed = list(self._stops) if complete else []
         columns = {
-            token_id: int(self.compiled.tables.token_kind[token_id])
+            token_id: int(self._arena.tables.token_kind[token_id])
             for token_id in (*self.compiled.vocabulary.eos_token_ids, *self._stops)
         }
         here = int(self._words[layout.M_CONFIGURATION])
@@ -306,7 +306,7 @@ class GrammarMatcher:
         row = np.zeros(words_for(self.compiled.vocabulary.size), np.uint32)
         with self._arena.lock:
             self._arena.naive_row(self._words, row)
-        if self.compiled.tables.reads_items:
+        if self._arena.tables.reads_items:
             bits = np.unpackbits(row.view(np.uint8), bitorder="little")
             tokens = enumerate(self.compiled.vocabulary.tokens)
             left = [(i, 0) for i, token in tokens if b"," in token and not bits[i]]
@@ -364,7 +364,7 @@ class GrammarMatcher:
             return bool(status)
         if self._words[layout.M_TERMINATED]:
             return False
-        tables = self.compiled.tables
+        tables = self._arena.tables
         kind = int(tables.token_kind[token_id])
         is_stop = token_id in self._stops
         configuration = 0
@@ -402,7 +402,7 @@ class GrammarMatcher:
                         configuration = arena.advance(words, configuration, before)[1]
                         position += result
                     text = last_value(self._tails(bytes(ahead) + data[:position].tobytes()))
-                    symbol = self.compiled.tables.text_symbol(text)
+                    symbol = self._arena.tables.text_symbol(text)
                     byte = data[position : position + 1]
                     lives, configuration = arena.advance_past(words, configuration, byte, symbol)
                     position += 1
@@ -513,6 +513,7 @@ class GrammarMatcher:
     def reset(self) -> None:
         """Go back to the start and forget the history."""
         self._arena = self.compiled.arena
+        self._words[layout.M_TABLES] = self._arena.tables.record.address
         self._words[layout.M_ARENA] = self._arena.record.address
         self._begin()
 
@@ -580,7 +581,7 @@ class GrammarMatcher:
         """Which bytes may come next, bool[256], in a configuration that ``ahead`` leads to."""
         with self._arena.lock:
             allowed = self._arena.allowed_bytes(self._words, configuration)
-        if self.compiled.tables.reads_items and not allowed[_COMMA]:
+        if self._arena.tables.reads_items and not allowed[_COMMA]:
             comma = np.array([_COMMA], np.uint8)
             allowed[_COMMA] = self._read(comma, configuration, ahead) != 0
         return allowed
@@ -687,7 +688,7 @@ class GrammarMatcher:
 
     def _ends(self, configuration: int) -> bool:
         """Whether a text may end in a configuration. Takes no lock."""
-        column = self.compiled.tables.end_column
+        column = self._arena.tables.end_column
         return self._arena.advance(self._words, configuration, column=column)[0]
 
 

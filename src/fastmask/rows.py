@@ -210,11 +210,22 @@ class Arena:
     Parameters
     ----------
     tables : Tables
+        Open tables belong to one arena and go with it.
     row_limit : int
         Rows after which all are dropped and made anew (at least 64).
     """
 
-    __slots__ = ("_shared", "clears", "lock", "record", "root", "row_limit", "rows", "tables")
+    __slots__ = (
+        "__weakref__",
+        "_shared",
+        "clears",
+        "lock",
+        "record",
+        "root",
+        "row_limit",
+        "rows",
+        "tables",
+    )
 
     def __init__(self, tables: Tables, row_limit: int) -> None:
         self.tables = tables
@@ -248,6 +259,7 @@ class Arena:
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if hasattr(self, "rows") and not is_finalizing():
             self.rows.release(self.tables)
+            self.tables.release()
 
     def _make_cells(self) -> None:
         """A cell buffer for the present capacity and scratch, with its hash table filled."""

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ._arrays import I64
 from ._locks import new_lock
-from .compiler import CompiledGrammar
 from .distances import UNREACHABLE, Distances
 from .errors import MatcherError
 from .kernels import layout
@@ -32,7 +31,7 @@ __all__ = ["Completion", "Completions", "least_bytes", "shortest_completion"]
 _MOST_KEPT = 20_000  # completions
 _MOST_BYTES = 1 << 22  # of texts whose spelling is kept
 _SURPLUS = 1_000
-_KNOWN: weakref.WeakKeyDictionary[CompiledGrammar, Completions] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Arena, Completions] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +84,9 @@ def shortest_completion(matcher: GrammarMatcher) -> Completion:
 
 def completions(matcher: GrammarMatcher) -> Completions:
     """What is known of the completions of a matcher's grammar."""
-    found = _KNOWN.get(matcher.compiled)
+    found = _KNOWN.get(matcher._arena)
     if found is None:
-        found = _KNOWN.setdefault(matcher.compiled, Completions(matcher.compiled.tables))
+        found = _KNOWN.setdefault(matcher._arena, Completions(matcher._arena.tables))
     return found
 
 
@@ -109,7 +108,6 @@ class Completions:
         self._distances = Distances(tables)
         self._spelling = FewestTokens(tables.vocabulary)
         self._has_all_bytes = not tables.vocabulary.missing_bytes
-        self._arena: Arena | None = None
         self._least: dict[int, int] = {}
         self._pieces: dict[int, tuple[bytes | int, ...]] = {}
 
@@ -136,7 +134,7 @@ class Completions:
             return n_tokens >= 0
         least = self.least_bytes(matcher)
         room = n_tokens - (not matcher.ends_by_itself)
-        if least >= UNREACHABLE or math.ceil(least / matcher.compiled.tables.longest) > room:
+        if least >= UNREACHABLE or math.ceil(least / matcher._arena.tables.longest) > room:
             return False
         if least <= room and self._has_all_bytes:
             return True
@@ -196,8 +194,6 @@ class Completions:
 
     def _measure(self, arena: Arena, configuration: int) -> int:
         """The same under both locks: the sum over the frames of the nearest stack."""
-        if arena is not self._arena:
-            self._arena, self._least, self._pieces = arena, {}, {}
         cells = arena.record.bound(layout.A_CELLS)
         least = self._least
         least[layout.NIL] = 0

@@ -395,6 +395,16 @@ class Tables:
             self.record.bind(slot, zeros)
         self.record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
 
+    @property
+    def is_worn(self) -> bool:
+        """Whether texts have had so many parts made that the next one better has fresh tables."""
+        return self.is_open and (
+            self.n_states > self.max_states // 2
+            or self._n_programs > _OPEN_PROGRAMS // 2
+            or self._n_alts > self._alts.size // 2
+            or int(self.record.words[layout.T_N_MOVES]) > _MOST_MOVES // 2
+        )
+
     def release(self) -> None:
         """Give back the arrays of open tables, which nobody may use any more."""
         if self.is_open:
