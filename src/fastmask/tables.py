@@ -31,7 +31,8 @@ from .kernels import layout
 from .kernels.keys import insert_keys, prune_keys
 from .kernels.moves import copy_moves, enter_move
 from .kernels.registers import intern_object, rehash_objects
-from .networks import Networks, strongly_connected
+from .networks import Networks
+from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
 from .vocabulary.merged import GROUPS, merged_trie
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ _FIRST_OBJECTS = 1 << 9
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
 _FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
-_SCHEMA_RANK = 1 << 24
 
 
 class Frame(Protocol):
@@ -179,13 +179,6 @@ def _leaves(grammar: Grammar, kind: type) -> list[Any]:
     )
 
 
-def _repeats(automaton: Dfa, back: int) -> bool:
-    """Whether all accepting states go on as ``back`` does, which accepts, wherever it can go on."""
-    accepting = automaton.labels != 0
-    row = automaton.table[back]
-    return bool(accepting[back] and ((row == 0) | (automaton.table[accepting] == row)).all())
-
-
 class Tables:
     """The pushdown automaton of one grammar over one vocabulary.
 
@@ -308,17 +301,20 @@ class Tables:
         if networks.entry != automata[entry]:
             entry = len(automata)
             automata.append(networks.entry)
-        byte_of = self._make_columns(automata)
+        columns = self._make_columns(automata)
         self._rule_offsets = np.cumsum([_FIRST_STATE] + [a.n_states - 1 for a in automata])
         self._rule_names = [*networks.names, networks.names[networks.root]]
         self.n_states = int(self._rule_offsets[-1])
         self._make_room()
         bases = [int(offset) - 1 for offset in self._rule_offsets[:-1]]  # state 0 of each is dead
-        self._n_callees = networks.n_callees
         calls = [networks.calls(a) for a in automata]
-        moves = [self._moves(a, b, byte_of) for a, b in zip(automata, bases, strict=True)]
-        first, ranks = self._first(automata, calls, moves, len(schemas))
-        follow = self._follow(automata, calls, moves, first, entry)
+        moves = [
+            plain_moves(a, base, columns, networks.n_callees)
+            for a, base in zip(automata, bases, strict=True)
+        ]
+        n_rules = len(networks.names)
+        first, ranks = first_columns(automata, calls, moves, columns, n_rules, len(schemas))
+        follow = follow_columns(automata, calls, moves, columns, first, entry)
         # Callees: the rules, then the schemas.
         starts = [(bases[i] + a.start) << self.shift for i, a in enumerate(networks.automata)]
         for schema in schemas:
@@ -347,8 +343,8 @@ class Tables:
         self.final_state = _FINAL << self.shift
         schema.source.build(self, self.start_state)
 
-    def _make_columns(self, automata: list[Dfa]) -> npt.NDArray[np.int64]:
-        """Choose the columns; returns a byte of each byte column."""
+    def _make_columns(self, automata: list[Dfa]) -> Columns:
+        """Choose the columns."""
         if self.is_open:
             # What is made later may tell any two bytes apart.
             self.byte_classes = np.arange(256, dtype=np.uint8)
@@ -360,11 +356,12 @@ class Tables:
             stacked = np.stack([a.classes for a in automata])
             _, byte_of, classes = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
             self.byte_classes = classes.reshape(-1).astype(np.uint8)
-        self.first_token_column = len(byte_of)
-        self.end_column = len(byte_of) + len(self._columns)
+        columns = Columns(byte_of, len(self._columns))
+        self.first_token_column = columns.first_token
+        self.end_column = columns.end
         self.n_columns = self.end_column + 1
         self.shift = 8 if self.is_open else max(2, (self.n_columns - 1).bit_length())
-        return byte_of
+        return columns
 
     def _make_room(self) -> None:
         """The table of actions with its fixed states, and lists of programs."""
@@ -719,75 +716,6 @@ class Tables:
         words[layout.T_N_MOVES] += 1
         enter_move(self.moves, register, symbol, after, action)
 
-    # --- rules -----------------------------------------------------------------------------------
-
-    def _moves(self, automaton: Dfa, base: int, byte_of: npt.NDArray[np.int64]) -> I32:
-        """Plain moves of an automaton, int32[n_states, n_columns], as global state indices."""
-        table = automaton.table
-        moves = np.zeros((automaton.n_states, self.n_columns), np.int32)
-        targets = table[:, automaton.classes[byte_of]]
-        moves[:, : len(byte_of)] = np.where(targets, targets + base, 0)
-        first = automaton.n_classes + self._n_callees
-        tokens = table[:, first : first + len(self._columns)]
-        start = self.first_token_column
-        moves[:, start : start + tokens.shape[1]] = np.where(tokens, tokens + base, 0)
-        return moves
-
-    def _first(
-        self,
-        automata: list[Dfa],
-        calls: list[list[tuple[int, int, int]]],
-        moves: list[I32],
-        n_schemas: int,
-    ) -> tuple[npt.NDArray[np.bool_], list[int]]:
-        """For each callee the columns a call can begin with, bool[n, n_columns], and its rank.
-
-        A callee's rank is below those of all that it can call first.
-        """
-        n_rules = len(self._rule_names) - 1
-        first = np.zeros((n_rules + n_schemas, self.n_columns), np.bool_)
-        first[n_rules:, : self.first_token_column] = True
-        ranks = [_SCHEMA_RANK] * (n_rules + n_schemas)
-        begins = [
-            [callee for state, callee, _ in calls[rule] if state == automata[rule].start]
-            for rule in range(n_rules)
-        ]
-        rules = [[callee for callee in own if callee < n_rules] for own in begins]
-        for number, (rule,) in enumerate(strongly_connected(rules)):
-            first[rule] = moves[rule][automata[rule].start] != 0
-            for callee in begins[rule]:
-                first[rule] |= first[callee]
-            ranks[rule] = n_rules - number
-        return first, ranks
-
-    def _follow(
-        self,
-        automata: list[Dfa],
-        calls: list[list[tuple[int, int, int]]],
-        moves: list[I32],
-        first: npt.NDArray[np.bool_],
-        entry: int,
-    ) -> npt.NDArray[np.bool_]:
-        """Columns that can come after each automaton, bool[n, n_columns]."""
-        follow = np.zeros((max(len(automata), len(first)), self.n_columns), np.bool_)
-        follow[entry, self.end_column] = True
-        inherits: list[tuple[int, int]] = []
-        for caller, own in enumerate(calls):
-            begins = moves[caller] != 0
-            for state, callee, _ in own:
-                begins[state] |= first[callee]
-            for _, callee, back in own:
-                if callee != caller or not _repeats(automata[caller], back):
-                    follow[callee] |= begins[back]
-                if automata[caller].labels[back] and callee != caller:
-                    inherits.append((callee, caller))
-        inherits = list(dict.fromkeys(inherits))
-        before = -1
-        while before != (before := int(follow.sum())):
-            for callee, caller in inherits:
-                follow[callee] |= follow[caller]
-        return follow
-
     def _actions(
         self,
         number: int,
@@ -809,7 +737,7 @@ class Tables:
         for state, callee, back in calls:
             # A call needs no frame if nothing is left to do behind it but return (Leo 1991), or
             # only what the callee, which is the same rule, could have gone on with itself.
-            is_tail = only_returns[back] or (callee == number and _repeats(automaton, back))
+            is_tail = only_returns[back] or (callee == number and repeats(automaton, back))
             target = 0 if is_tail else (base + back) << self.shift
             code = self.program(layout.PUSH, starts[callee], target, ranks[callee])
             pushes.append((state, code, first[callee]))
