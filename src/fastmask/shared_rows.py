@@ -21,7 +21,7 @@ from .vocabulary import Vocabulary
 
 __all__ = ["CharacterCounts", "SharedRows", "shared_rows"]
 
-_LIMIT_BYTES = 64 << 20
+_LIMIT_BYTES = 32 << 20
 
 Name = tuple[str, int]
 
