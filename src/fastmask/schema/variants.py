@@ -267,11 +267,28 @@ class VariantsRule(ObjectRule):
         return after.register, self._back
 
     def ways(self, frame: Any) -> Iterator[tuple[bytes, int, int]]:
-        """Keys to be tried for the shortest end; see `ObjectRule.ways`."""
-        for name in self.names:
+        """Keys to be tried for the shortest end; see `ObjectRule.ways`.
+
+        A key that all alternatives alive still need comes in any case, so it may come first. Where
+        there is none, only keys that one of them needs make an end shorter, unless one more key of
+        any kind is asked for.
+        """
+        missing = [self._needed[number] - frame.seen for number in frame.alive]
+        common = frozenset.intersection(*missing)
+        names: list[str] = [name for name in self.names if name in common][:1]
+        any_key = not names and not all(
+            left and self._variants[number].shortest <= frame.count + len(left)
+            for number, left in zip(frame.alive, missing, strict=True)
+        )
+        if not names:
+            some = frozenset().union(*missing)
+            names = [name for name in self.names if any_key or name in some]
+        for name in names:
             if self._may_come(frame, name):
                 register, action = self._after_key(frame, name, TRUE, self._member)
                 yield self._shortest_key(name), register, action
+        if not any_key:
+            return
         known = {name for name in frame.seen if name is not None}.union(self.names)
         if self._classes and self._other_may_come(frame, 0):
             text = self._left_over(0, frozenset(known)).shortest()
