@@ -152,6 +152,17 @@ SCHEMAS = {
             {"type": "object", "required": ["k"], "properties": {"k": {"const": "yyyyy"}}},
         ]
     },
+    "many alternatives": {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"k": {"const": kind}, own: {"const": 1}, "x": {"const": 2}},
+                "required": ["k", own],
+                "additionalProperties": False,
+            }
+            for kind, own in (("a", "bb"), ("ab", "c"), ("b", "dd"), ("cc", "e"), ("d", "ff"))
+        ]
+    },
     "if": {
         "type": "object",
         "properties": {"a": {"type": "boolean"}, "b": {"const": 1}},
