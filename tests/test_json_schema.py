@@ -212,6 +212,13 @@ def test_what_cannot_be_read_stops_instead_of_letting_everything_through(make, e
         make()
 
 
+def test_many_keys_and_not_the_empty_object():
+    compiled = compiled_schema({"type": "object", "minProperties": 4, "not": {"const": {}}})
+    assert takes(compiled, '{"a": 1, "b": 1, "c": 1, "d": 1}')
+    assert not takes(compiled, '{"a": 1, "b": 1, "c": 1}')
+    assert not takes(compiled, "{}")
+
+
 # --- options
 
 

@@ -145,8 +145,9 @@ class Members:
     def _objects(self, conjunction: Any, number: int, ask: Any) -> Iterator[Key]:
         constants = self._formulas.constants
         wanted = number + len(conjunction.excluded)
+        more = max(wanted, conjunction.shortest)  # as many keys as it has to have, too
         plans = key_plans(
-            self._formulas, conjunction, lambda value: bool(ask(value, wanted)), more=wanted
+            self._formulas, conjunction, lambda value: bool(ask(value, wanted)), more=more
         )
         for plan in plans:
             members = plan.members()
