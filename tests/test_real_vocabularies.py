@@ -212,9 +212,7 @@ def test_documents_are_allowed_token_by_token(load, name):
 FOLDER = Path(__file__).parent / "grammars"
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in sorted(FOLDER.glob("*.gbnf")) if p.stem != "sexpr"], ids=lambda p: p.stem
-)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.gbnf")), ids=lambda p: p.stem)
 def test_masks_of_our_grammars_are_the_naive_ones(load, path):
     vocabulary = load("llama3_128k")
     compiled = fm.GrammarCompiler(vocabulary).compile_gbnf(path.read_text(encoding="utf-8"))

@@ -205,7 +205,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     events = view_i32(rows, R_EVENTS)
     chains = view_i32(rows, R_CHAINS)
     nodes = view_i64(rows, R_NODES)
-    budget = np.int64(tables[T_STEP_BUDGET])
+    # A mask may take the step budget and some steps more for each node of the trie.
+    budget = np.int64(tables[T_STEP_BUDGET]) + 64 * np.int64(tables[T_TRIE_NODES])
     many = np.int64(tables[T_MANY])
     end_column = np.int64(tables[T_END_COLUMN])
     first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
