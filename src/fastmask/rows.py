@@ -254,6 +254,7 @@ class Arena:
         self._make_cells()
         room = 1024 if tables.is_open else 512
         self.rows = Rows(tables, room, room, self.row_limit)
+        self.rows.add_block()
         self.root = self._intern_start()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
