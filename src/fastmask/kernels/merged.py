@@ -16,6 +16,7 @@ from .._jit import inner, kernel, view_i16, view_i32, view_u8
 from .layout import (
     A_FRAME,
     A_ODD,
+    A_PENDING,
     A_STATE,
     ALONE,
     DEAD,
@@ -104,18 +105,19 @@ def find_places(byte, depth, groups, least, merged_byte, merged_skip, path, firs
 
 
 @inner
-def tells_apart(actions, classes, groups, state):
+def tells_apart(actions, classes, groups, state, scratch):
     """Bit g is set if a state does not treat all bytes of group g alike."""
     bits = np.int64(KNOWN)
-    for group in range(ALONE):
-        seen = np.int64(UNSEEN)
-        for byte in range(256):
-            if groups[byte] == group:
-                action = np.int64(actions[state + classes[byte]])
-                if seen == UNSEEN:
-                    seen = action
-                elif seen != action:
-                    bits |= np.int64(1) << group
+    seen = np.int64(0)
+    for byte in range(256):
+        group = np.int64(groups[byte])
+        if group < ALONE:
+            action = np.int64(actions[state + classes[byte]])
+            if (seen >> group) & 1 == 0:
+                seen |= np.int64(1) << group
+                scratch[group] = action
+            elif scratch[group] != action:
+                bits |= np.int64(1) << group
     return bits
 
 
@@ -247,6 +249,7 @@ def walk_merged(tables, arena, rows, state, row):
     events = view_i32(rows, R_EVENTS)
     shift = np.int64(tables[T_SHIFT])
     odd = view_i32(arena, A_ODD)
+    scratch = view_i32(arena, A_PENDING)
     whole = view_u8(tables, T_TRIE_BYTE)
     n_odd = np.int64(0)
     states[0] = state
@@ -262,7 +265,7 @@ def walk_merged(tables, arena, rows, state, row):
         if exact[level] == 0 and group < ALONE:
             apart = np.int64(known[now >> shift])
             if apart == 0:
-                apart = tells_apart(actions, classes, groups, now)
+                apart = tells_apart(actions, classes, groups, now, scratch)
                 known[now >> shift] = apart
             if (apart >> group) & 1 != 0:
                 common = common_action(actions, classes, groups, now, group)
