@@ -95,6 +95,16 @@ def test_a_hundred_thousand_tokens_leave_nothing_behind_but_their_history():
     assert matcher.allowed_token_ids().tolist() == json_matcher().allowed_token_ids().tolist()
 
 
+@pytest.mark.large
+def test_masks_are_filled_on_more_stacks_than_were_given_room_at_first():
+    matcher = json_matcher()
+    bitmask = fm.allocate_token_bitmask(1, VOCABULARY.size)
+    for _ in range(3_000):
+        assert matcher.accept_token(OPEN)
+        assert matcher.fill_next_token_bitmask(bitmask)
+    assert (bitmask[0] == matcher.naive_row()).all()
+
+
 LINEAR = {
     "left recursive list": 'root ::= root ",1" | "1"',
     "right recursive list": 'root ::= "1" ("," root)?',
