@@ -116,7 +116,7 @@ class CompiledGrammar:
     def arena(self) -> Arena:
         """The arena for a text that begins now."""
         arena = self._arena
-        if arena.n_cells > _ARENA_CELLS or arena.tables.is_worn:
+        if arena.n_cells > _ARENA_CELLS or not arena.tables.may_begin_text():
             # Matchers under way keep theirs; what they no longer need goes with them.
             tables = arena.tables
             if tables.is_open:

@@ -42,8 +42,8 @@ __all__ = ["STEP_BUDGET", "Body", "Frame", "KeyBody", "Listed", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
-_OPEN_STATES = 1 << 16
-_OPEN_PROGRAMS = 1 << 17
+_OPEN_STATES = 1 << 17
+_OPEN_PROGRAMS = 1 << 18
 _FIRST_MOVES = 1 << 10
 _MOST_MOVES = 1 << 20
 _FIRST_OBJECTS = 1 << 9
@@ -224,6 +224,8 @@ class Tables:
         self._deferred: dict[int, Callable[[int], None]] = {}
         self._n_symbols = 0
         self._n_commas = 0
+        self._n_texts = 0
+        self._first_text = (0, 0, 0, 0)
         self._text_symbols: dict[bytes, int] = {}
         self.texts: dict[int, bytes] = {}
         #: Whether items of arrays are read off the text, so that not every mask is known without.
@@ -392,14 +394,22 @@ class Tables:
             self.record.bind(slot, zeros)
         self.record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
 
-    @property
-    def is_worn(self) -> bool:
-        """Whether texts have had so many parts made that the next one better has fresh tables."""
-        return self.is_open and (
-            self.n_states > self.max_states // 2
-            or self._n_programs > _OPEN_PROGRAMS // 2
-            or self._n_alts > self._alts.size // 2
-            or int(self.record.words[layout.T_N_MOVES]) > _MOST_MOVES // 2
+    def may_begin_text(self) -> bool:
+        """Whether a text that begins finds room here, or better has fresh tables.
+
+        Texts before it had parts made: a quarter of the room, or twice what the first of them took.
+        """
+        if not self.is_open:
+            return True
+        n_moves = int(self.record.words[layout.T_N_MOVES])
+        made = (self.n_states, self._n_programs, self._n_alts, n_moves)
+        self._n_texts += 1
+        if self._n_texts == 2:
+            self._first_text = made
+        rooms = (self.max_states, _OPEN_PROGRAMS, self._alts.size, _MOST_MOVES)
+        return all(
+            n <= max(room // 4, min(2 * first, room - room // 8))
+            for n, first, room in zip(made, self._first_text, rooms, strict=True)
         )
 
     def release(self) -> None:
@@ -454,6 +464,17 @@ class Tables:
             self._n_programs = n + 1
             code = self._codes[key] = layout.PROGRAM - n
         return code
+
+    def programs(self, kind: int, a: I64, b: int, then: I64) -> I64:
+        """The action codes of programs that nobody has made yet, one a row of the arrays."""
+        at = self._n_programs
+        after = at + len(a)
+        if 4 * after > self._programs.size:
+            self._programs = self._more(self._programs)
+        rows = self._programs[4 * at : 4 * after].reshape(-1, 4)
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = kind, a, b, then
+        self._n_programs = after
+        return layout.PROGRAM - np.arange(at, after)
 
     def program_of(self, code: int) -> tuple[int, int, int, int]:
         """The kind and operands of the program that an action code stands for."""

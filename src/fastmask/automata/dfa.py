@@ -424,6 +424,11 @@ class Dfa:
         """What some text of ``suffixes`` may complete to a text of the language."""
         return self.reversed().left_quotient(suffixes.reversed()).reversed()
 
+    def prefixes(self) -> Dfa:
+        """Everything that some text of the language begins with."""
+        labels = np.minimum(np.arange(self.n_states), 1)
+        return Dfa(self._arrays.classes, self._arrays.table, self.start, labels)
+
     def relabelled(self, mapping: Any) -> Dfa:
         """With label ``mapping[label]`` in place of each label; ``mapping[0]`` must be 0."""
         labels = np.asarray(mapping, np.int32)[self._arrays.labels]

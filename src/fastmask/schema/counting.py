@@ -9,7 +9,8 @@ Cost: what the language costs without bounds, whatever the bounds are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -52,61 +53,85 @@ class Characters:
     """
 
     def __init__(self, strings: Dfa) -> None:
-        places = any_string()
-        marks = np.arange(places.n_states, dtype=np.int32)
-        marked = Dfa(places.classes, places.table, places.start, marks)
-        every = (np.arange(strings.n_states) > 0).astype(np.int32)
-        prefixes = Dfa(strings.classes, strings.table, strings.start, every)
-        self.dfa = dfa = marked & prefixes
-        labels, table = dfa.labels, dfa.table
-        behind = int(np.flatnonzero(places.labels)[0])
-        self.end = int(np.flatnonzero(labels == behind)[0])
-        self.between = labels == places.start
-        self.missing = self._missing(table)
-        self.is_dense = self._can_take_more(table)
-        self.is_endless = self._can_go_on(table)
+        places, behind, between = _places()
+        self.dfa = dfa = places & strings.prefixes()
+        self.end = int(np.flatnonzero(dfa.labels == behind)[0])
+        self.between = dfa.labels == between
+        edges = _Edges(dfa, self.end, self.between)
+        self.missing = edges.missing()
+        self.is_dense = edges.can_take_more(self.missing)
+        self.is_endless = edges.can_go_on()
 
-    def _missing(self, table: Any) -> npt.NDArray[np.int64]:
-        missing = np.full(len(table), _FAR, np.int64)
+
+@cache
+def _places() -> tuple[Dfa, int, int]:
+    """All texts of strings, each state with a label; those behind the quote and between two."""
+    texts = any_string()
+    marks = np.arange(texts.n_states, dtype=np.int32)
+    behind = int(np.flatnonzero(texts.labels)[0])
+    return Dfa(texts.classes, texts.table, texts.start, marks), behind, texts.start
+
+
+class _Edges:
+    """The moves of an automaton, each pair of states once, by their source."""
+
+    def __init__(self, dfa: Dfa, end: int, between: npt.NDArray[np.bool_]) -> None:
+        table = dfa.table
+        changes = np.ones(table.shape, np.bool_)
+        np.not_equal(table[:, 1:], table[:, :-1], out=changes[:, 1:])
+        changes &= table != 0
+        self.source = np.nonzero(changes)[0]
+        self.target = table[changes].astype(np.int64)
+        self.n_states, self.end = len(table), end
+        # The move that closes the string begins no character.
+        self.begins = between[self.source] & (self.target != end)
+        self.sources, self.firsts = np.unique(self.source, return_index=True)
+
+    def missing(self) -> npt.NDArray[np.int64]:
+        """Of each state how many characters have to come at least, one that is begun left out."""
+        missing = np.full(self.n_states, _FAR, np.int64)
         missing[self.end] = 0
         while True:
-            # Of each state the best move; the one that closes the string costs no character.
-            following = missing[table]
-            following[table == 0] = _FAR
-            cost = (self.between[:, None] & (table != self.end)).astype(np.int64)
-            best = np.minimum(missing, (following + cost).min(axis=1))
-            best[0] = _FAR
+            following = missing[self.target] + self.begins
+            best = missing.copy()
+            least = np.minimum.reduceat(following, self.firsts)
+            best[self.sources] = np.minimum(best[self.sources], least)
             if np.array_equal(best, missing):
                 return missing
             missing = best
 
-    def _can_take_more(self, table: Any) -> bool:
+    def can_take_more(self, missing: npt.NDArray[np.int64]) -> bool:
         """Whether from everywhere a character can come that keeps all larger numbers in reach.
 
         That is one behind which as many are missing as before, or one less, and so on from there.
         """
-        least = self.missing[:, None] - (self.between[:, None] & (self.missing[:, None] > 0))
-        level = self.missing[table]
-        near = (table != 0) & (table != self.end) & (level <= self.missing[:, None])
-        near &= level >= least
-        good = np.ones(len(table), np.bool_)
+        before, after = missing[self.source], missing[self.target]
+        near = (self.target != self.end) & (after <= before)
+        near &= after >= before - (self.begins & (before > 0))
+        good = np.ones(self.n_states, np.bool_)
         while True:
-            after = (near & good[table]).any(axis=1)
-            after[[0, self.end]] = True
-            if (after == good).all():
+            following = self._some(near & good[self.target])
+            following[[0, self.end]] = True
+            if (following == good).all():
                 return bool(good.all())
-            good = after
+            good = following
 
-    def _can_go_on(self, table: Any) -> bool:
+    def can_go_on(self) -> bool:
         """Whether every state can come to one that comes again; every circle has a character."""
-        inside = table != self.end
-        good = np.ones(len(table), np.bool_)
+        inside = self.target != self.end
+        good = np.ones(self.n_states, np.bool_)
         good[[0, self.end]] = False
         while True:
-            after = good & (inside & good[table]).any(axis=1)
-            if (after == good).all():
-                return int(good.sum()) == len(table) - 2
-            good = after
+            following = good & self._some(inside & good[self.target])
+            if (following == good).all():
+                return int(good.sum()) == self.n_states - 2
+            good = following
+
+    def _some(self, of_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Of each state whether some move out of it is marked."""
+        some = np.zeros(self.n_states, np.bool_)
+        some[self.sources] = np.logical_or.reduceat(of_edge, self.firsts)
+        return some
 
 
 def count_characters(
@@ -131,17 +156,17 @@ def count_characters(
     ids = (np.arange(n) + copy - 1) << tables.shift
     ids[0] = 0
     program = tables.program
+    room = limit - missing
     begun = np.zeros(n, np.int64)  # one more character begins with the move to a state
+    possible = room > 0
+    possible[0] = False
+    begun[possible] = tables.programs(layout.COUNT, room[possible], least, ids[possible])
     within = ids.copy()  # moves inside a character, to where more may be missing than seemed
-    for state in range(1, n):
-        room = limit - int(missing[state])
-        if room > 0:
-            begun[state] = program(layout.COUNT, room, least, int(ids[state]))
-        if most is not None:
-            within[state] = program(layout.AT_MOST, room, 0, int(ids[state]))
+    if most is not None:
+        within[1:] = tables.programs(layout.AT_MOST, room[1:], 0, ids[1:])
     closed = program(layout.ENOUGH, least, 0, end) if least else end
     begun[strings.end] = within[strings.end] = ids[strings.end] = closed
-    table = dfa.table.astype(np.int64)
+    table = dfa.table
     farther = missing[table] > missing[:, None]
     inside = np.where(farther, within[table], ids[table])
     moves = np.where(strings.between[:, None], begun[table], inside)

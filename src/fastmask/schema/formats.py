@@ -6,7 +6,8 @@ hours, as all zones have), lengths of labels and names, IPv6 with its embedded I
 decoded: an ``xn--`` label is a label. ``regex`` is ECMAScript's grammar for groups nested to a
 depth of six, back references by number or to names not among it.
 
-An automaton is made when a format is first asked for, once per process.
+An automaton is made when a format is first asked for, once per process; those that would take a
+second are kept in files (`fastmask.schema.ready`).
 """
 
 from __future__ import annotations
@@ -21,13 +22,20 @@ from ..grammar.ir import Automaton, Expression, alternatives, literal, repeat, s
 from ..grammar.regex import regex_dfa, regex_expression
 from ..grammar.regular import expression_dfa
 from .hostnames import idn_name
+from .ready import ready
 
-__all__ = ["LONGEST", "format_dfa"]
+__all__ = ["LONGEST", "format_dfa", "made"]
 
 
 @cache
 def format_dfa(name: str) -> Dfa:
     """The strings of a format, lengths (`LONGEST`) apart."""
+    dfa = ready(name)
+    return made(name) if dfa is None else dfa
+
+
+def made(name: str) -> Dfa:
+    """The same, made from the grammar of the format."""
     return _MAKERS[name]()
 
 

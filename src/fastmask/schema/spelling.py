@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..automata import Dfa
@@ -20,8 +20,10 @@ from ..errors import BudgetError
 from .constants import Number, exact
 from .counting import Characters
 from .exponents import with_exponents, with_float_forms
+from .formats import format_dfa
 from .number_text import decimal_text, decimals, json_numbers, numbers_between
 from .policy import Policy
+from .ready import ready
 from .scalars import Numbers, Strings
 from .string_text import (
     any_string,
@@ -32,7 +34,7 @@ from .string_text import (
     without_quote,
 )
 from .strings import class_language, language
-from .values import Test
+from .values import Test, Value
 
 if TYPE_CHECKING:
     from .formulas import Formulas
@@ -282,6 +284,9 @@ def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa
     if known is not None:
         return known
     if strings.allowed is None:
+        name = _only_format(strings)
+        if name is not None:
+            return _format_texts(name, every)
         dfa = spelled(language(formulas, strings), every)
     else:
         dfa = _these_strings(_passing(strings, formulas), every)
@@ -290,6 +295,22 @@ def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa
             _known_strings.clear()
         _known_strings[identity, every] = dfa
     return dfa
+
+
+def _only_format(strings: Strings) -> str | None:
+    """The format that is all a conjunction asks for, if it is so."""
+    if len(strings.passes) != 1 or strings.fails or strings.excluded:
+        return None
+    test = strings.passes[0]
+    if isinstance(test, Value) or test[0] != "format":
+        return None
+    return test[1] if strings.shortest == 0 and strings.longest is None else None
+
+
+@cache
+def _format_texts(name: str, every: bool) -> Dfa:
+    dfa = None if every else ready(f"{name}-texts")
+    return spelled(format_dfa(name), every) if dfa is None else dfa
 
 
 _MOST_KNOWN = 1_024
