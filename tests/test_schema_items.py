@@ -220,3 +220,22 @@ def test_strings_of_many_spellings_come_once_in_any_of_them(strings):
             assert beginning.accept_bytes(b", " + again[:-1])
             assert np.array_equal(beginning.next_token_bitmask(), beginning.naive_row())
     assert compiled.tables.n_states < 20_000
+
+
+@pytest.mark.parametrize(
+    ("schema", "instance"),
+    [
+        ({"prefixItems": [{"const": 5}], "contains": {"const": 1}}, [5, 1]),
+        ({"prefixItems": [{"const": []}], "contains": {"const": {}}}, [[], {}]),
+        ({"prefixItems": [{"const": 5}], "contains": {"minimum": 7}}, [5, 2, 9]),
+    ],
+)
+def test_unique_items_beside_one_that_is_needed_later(schema, instance):
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema(
+        {"type": "array", "uniqueItems": True, **schema}
+    )
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes(json.dumps(instance))
+    assert matcher.is_completed()
+    again = json.dumps([*instance, instance[0]])
+    assert not fm.GrammarMatcher(compiled).accept_bytes(again)

@@ -56,3 +56,69 @@ def test_a_key_in_any_spelling_is_one_key(is_open, strings):
             assert np.array_equal(matcher.next_token_bitmask(), matcher.naive_row())
             if not matcher.accept_bytes(bytes([byte])):
                 break
+
+
+FEW = fm.Vocabulary(
+    [
+        *(bytes([i]) for i in range(256)),
+        b"<end>",
+        *(b'":', b'":"', b'":1', b'":[]', b'{"', b'","', b'":1,"', b'1":', b'",', b"1,", b'"}'),
+    ],
+    eos_token_ids=[256],
+)
+ONLY_TWO = {
+    "type": "object",
+    "additionalProperties": False,
+    "patternProperties": {"^[12]$": True},
+}
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        # What "1" may hold has to be neither an integer nor a string, and no other key can be so.
+        {
+            "not": {
+                "anyOf": [
+                    {"patternProperties": {"^1{1}$": {"type": "integer"}}},
+                    {"patternProperties": {"^1{1}$": {"type": "string"}}},
+                ]
+            }
+        },
+        {"minProperties": 2},
+        {"dependentSchemas": {"2": False}, "maxProperties": 2},
+        {"not": {"const": {"1": 1}}, "maxProperties": 1, "minProperties": 1},
+    ],
+)
+def test_masks_know_when_all_keys_of_a_few_came(more, order):
+    grammar = fm.Grammar.from_json_schema(ONLY_TWO | more, property_order=order, whitespace="none")
+    compiled = fm.CompiledGrammar(grammar, FEW)
+    texts = [b""]
+    for _ in range(9):
+        following = []
+        for text in texts:
+            matcher = fm.GrammarMatcher(compiled)
+            assert matcher.accept_bytes(text)
+            allowed = set(matcher.allowed_token_ids().tolist())
+            for token in range(FEW.size):
+                ahead = matcher.fork()
+                taken = ahead.accept_token(token)
+                assert taken is (token in allowed), (text, FEW.tokens[token])
+                if taken and set(FEW.tokens[token]) <= set(b'{"12:[],}') and token != 256:
+                    following.append(text + FEW.tokens[token])
+        texts = sorted(set(following))[:40]
+
+
+def test_keys_out_of_a_few_may_come_in_any_order():
+    grammar = fm.Grammar.from_json_schema(
+        {**ONLY_TWO, "properties": {"b": True, "a": True}}, property_order="schema"
+    )
+    compiled = fm.CompiledGrammar(grammar, FEW)
+    for text, valid in (
+        ('{"2":1,"b":1,"1":1,"a":1}', True),
+        ('{"1":1,"2":1}', True),
+        ('{"2":1,"2":1}', False),
+        ('{"a":1,"2":1,"b":1}', False),
+    ):
+        assert fm.GrammarMatcher(compiled).accept_bytes(text) is valid

@@ -488,3 +488,25 @@ def test_a_budget_below_the_shortest_answer():
 def test_steering_needs_a_matcher():
     with pytest.raises(ValueError, match="without a matcher"):
         sample(lambda _: np.zeros(259), BYTES, rng=np.random.default_rng(0), steer=True)
+
+
+def test_keys_out_of_a_few_that_are_half_read():
+    names = [["1", "3"], ["2", "3", "11"], ["2", "4", "5"], ["1", "2", "5"]]
+    schema = {
+        "type": "object",
+        "patternProperties": {"^[0-9]$": {"type": "array", "minItems": 2}},
+        "additionalProperties": False,
+        "not": {"anyOf": [{"propertyNames": {"not": {"enum": some}}} for some in names]},
+        "maxProperties": 2,
+    }
+    compiled = GrammarCompiler(toy.VOCABULARY).compile_json_schema(schema)
+    text = '{"1":[1,1],"2":[1,1]}'
+    for i in range(len(text)):
+        matcher = GrammarMatcher(compiled)
+        assert matcher.accept_bytes(text[:i])
+        found = completions(matcher)
+        assert found.least_bytes(matcher) == len(text) - i
+        rest = found.completion(matcher).text
+        assert len(rest) == len(text) - i
+        assert matcher.accept_bytes(rest)
+        assert matcher.is_completed()

@@ -149,6 +149,10 @@ class SchemaSource(Protocol):
     def report(self) -> Any:
         """What becomes of each keyword."""
 
+    @property
+    def text(self) -> str:
+        """The schema as JSON text."""
+
     def to_bytes(self) -> bytes:
         """Schema and options as bytes."""
 

@@ -203,10 +203,9 @@ def _tokens(node: Tokens) -> str:
 
 def _schema(node: Schema) -> str:
     """The schema and, where there are any, the options that are not the usual ones."""
-    content = json.loads(node.source.to_bytes())
-    given = content["options"].items()
+    given = json.loads(node.source.to_bytes())["options"].items()
     options = {name: value for name, value in given if value != _USUAL.get(name)}
-    parts = [_literal_pieces(json.dumps(content["schema"]).encode())[0]]
+    parts = [_literal_pieces(node.source.text.encode())[0]]
     if options:
         parts.append("options=" + _literal_pieces(json.dumps(options).encode())[0])
     return f"JsonSchema({', '.join(parts)})"

@@ -17,7 +17,7 @@ from ..errors import BudgetError
 from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, json_number
 from .members import Members
 from .numbers import first_numbers
-from .placing import ItemPlan, KeyPlan, item_plans, key_plans
+from .placing import KeyPlan, item_plans, key_plans
 from .strings import has_string, some_string
 from .values import AMONG, EXCEPT, FALSE, SCHEMA, TRUE, Value
 
@@ -183,9 +183,9 @@ class Emptiness:
             if conjunction.excluded:
                 return self._fill_from_members(conjunction)
             for items in item_plans(self._formulas, conjunction, can):
-                if not conjunction.unique or self._can_differ(items):
+                if not conjunction.unique or sum(times for _, times in items) < 2:
                     return (conjunction, items)
-            if conjunction.unique and conjunction.shortest > 1:
+                # From here on there are two items or more, which have to be told apart.
                 return self._fill_from_members(conjunction)
             return None
         if type_ == NUMBER:
@@ -197,10 +197,6 @@ class Emptiness:
     def _fill_from_members(self, conjunction: Any) -> Plan | None:
         keys = self._members.of(conjunction, 1)
         return (conjunction, keys[0]) if keys else None
-
-    def _can_differ(self, items: ItemPlan) -> bool:
-        """Whether the items of a plan are so few that they need not be told apart."""
-        return sum(times for _, times in items) < 2
 
     def is_hollow(self, conjunction: Any, depth: int) -> bool:
         """Whether a conjunction surely holds nothing, told from its members down to a depth."""

@@ -28,6 +28,7 @@ from .constants import (
 from .containers import Objects
 from .emptiness import Emptiness
 from .expand import Typed, all_of, expand
+from .json_text import WrittenNumber
 from .keywords import Draft
 from .literals import Clause
 from .reading import types_named
@@ -432,8 +433,10 @@ class Formulas:
             elif isinstance(value, list | tuple):
                 stack.extend(value)
             elif isinstance(value, float | Decimal):
-                text = repr(value) if isinstance(value, float) else str(value)
-                self.spellings.setdefault(exact(value), set()).add(text)
+                texts = {value.text if isinstance(value, WrittenNumber) else str(value)}
+                if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
+                    texts.add(repr(float(value)))
+                self.spellings.setdefault(exact(value), set()).update(texts)
 
     def split(self, constants: Iterable[Key]) -> list[frozenset[Key]]:
         """Constants by type."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..automata import Dfa, any_text
+from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
 from .constants import Constant
@@ -33,8 +34,14 @@ BODY_RANK = (1 << 24) + 2
 
 _MOST_BITS = 62
 
+_MOST_CLASSES = 1_024
+_MOST_TAKEN = 64
+
 #: A key spelled, and the action on the quote behind it.
 _Key = tuple[bytes, int]
+#: Keys without a name that all tests treat alike (None for all keys there are), the formula of
+#: their members, and the tests that they pass.
+_OtherKeys = tuple[Dfa | None, Value, set[Any]]
 
 
 class ObjectFrame:
@@ -113,11 +120,14 @@ class ObjectRule:
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
             tests.update(dict.fromkeys((*where.inside, *where.outside)))
         self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
-        self._tests = tuple(tests)
+        classes = self._other_classes(automaton, tuple(tests))
+        in_order = [*names]
+        names.update(dict.fromkeys(_taken_from(classes)))
         members = {name: formulas.member(conjunction, name) for name in names}
         possible = {n: value for n, value in members.items() if not automaton.is_empty(value)}
         self._begin_rule(automaton, depth, possible, frozenset(names) - possible.keys())
-        self._classes: list[tuple[Dfa | None, Value, set[Any]]] = self._other_classes()
+        self._order = {name: i for i, name in enumerate(in_order) if name in possible}
+        self._classes = classes
         self._make_symbols()
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
@@ -154,7 +164,7 @@ class ObjectRule:
         self.key_actions: set[int] = set()
         self._number = 0
         self._forbidden = forbidden
-        self._order = {name: i for i, name in enumerate(names)}
+        self._order = {name: i for i, name in enumerate(names)}  # of keys that have an order
         self._spellings: dict[str, list[bytes] | None] = {}
         self._shortest_keys: dict[str, bytes] = {}
         self._wide_names = {name for name in (*names, *forbidden) if self._spelled(name) is None}
@@ -465,27 +475,29 @@ class ObjectRule:
 
     # --- keys ------------------------------------------------------------------------------------
 
-    def _other_classes(self) -> list[tuple[Dfa | None, Value, set[Any]]]:
+    def _other_classes(
+        self, automaton: SchemaAutomaton, tests: tuple[Any, ...]
+    ) -> list[_OtherKeys]:
         """The keys that are not named: for each way the tests can turn out, keys and member."""
-        formulas, conjunction = self.formulas, self.conjunction
-        classes: list[tuple[Dfa | None, Value, set[Any]]] = []
-        for signature in range(1 << len(self._tests)):
-            passed = {t for i, t in enumerate(self._tests) if signature >> i & 1}
+        formulas = automaton.formulas
+        ways: list[tuple[Dfa | None, set[Any]]] = [(any_text() if tests else None, set())]
+        for test in tests:
+            accepted = class_language(formulas, test)
+            parts = [(way - accepted, passed) for way, passed in ways if way is not None]
+            parts += [(way & accepted, passed | {test}) for way, passed in ways if way is not None]
+            ways = [(part, passed) for part, passed in parts if not part.is_empty]
+            if len(ways) > _MOST_CLASSES:
+                raise BudgetError(
+                    "classes of keys", _MOST_CLASSES, "use fewer patterns that overlap"
+                )
+        classes: list[_OtherKeys] = []
+        for language, passed in ways:
             value: Value = TRUE
-            for where, wanted in conjunction.universals:
+            for where, wanted in self.conjunction.universals:
                 if _holds(where, passed):
                     value = formulas.conjunction(value, wanted)
-            if value is FALSE or self.automaton.is_empty(value):
-                continue
-            language: Dfa | None = None
-            if self._tests:
-                language = any_text()
-                for test in self._tests:
-                    accepted = class_language(formulas, test)
-                    language = language & accepted if test in passed else language - accepted
-                if language.is_empty:
-                    continue
-            classes.append((language, value, passed))
+            if value is not FALSE and not automaton.is_empty(value):
+                classes.append((language, value, passed))
         return classes
 
     def ways(self, frame: ObjectFrame) -> Iterator[tuple[bytes, int, int]]:
@@ -686,11 +698,11 @@ class ObjectRule:
 
     def _in_order(self, frame: ObjectFrame, name: str) -> bool:
         """Whether a key stands behind those seen, and before no required one that is missing."""
-        place = self._order[name]
-        return not any(
+        place = self._order.get(name)
+        return place is None or not any(
             (other in frame.seen and self._order[other] > place)
             or (other in self.required and other not in frame.seen and self._order[other] < place)
-            for other in self.names
+            for other in self._order
         )
 
     def _known(self, frame: ObjectFrame) -> frozenset[str]:
@@ -758,6 +770,20 @@ class ObjectRule:
 def names_left_out(objects: Iterable[Constant]) -> frozenset[str]:
     """The keys of some objects."""
     return frozenset(name for constant in objects for name in constant.members)
+
+
+def _taken_from(classes: list[_OtherKeys]) -> list[str]:
+    """Takes classes of few keys out of a list; the keys.
+
+    What is left of such a class depends on which of them came, so they better have names.
+    """
+    taken: list[str] = []
+    for one in [*classes]:
+        language = one[0]
+        if language is not None and language.size_up_to(_MOST_TAKEN) < _MOST_TAKEN:
+            taken += [key.decode() for key in language.strings(_MOST_TAKEN)]
+            classes.remove(one)
+    return taken
 
 
 def _nothing(value: Value) -> int:

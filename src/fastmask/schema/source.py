@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError, GrammarError, GrammarSyntaxError
 from .automaton import SchemaAutomaton
+from .json_text import parsed, written
 from .normalise import normalise
 from .policy import Policy
 from .report import SchemaReport, check_limits, report_of, unsatisfiable
@@ -76,7 +77,7 @@ class JsonSchema:
         )
         if not self.formulas.emptiness.holds_something(self.formulas.root):
             raise unsatisfiable(self.formulas)
-        text = schema if isinstance(schema, str) else self.to_bytes().decode()
+        text = schema if isinstance(schema, str) else self.text
         if "minLength" in text or "multipleOf" in text or "\\u" in text:
             check_limits(self.formulas, self.policy)
 
@@ -87,6 +88,11 @@ class JsonSchema:
         report.narrowed.extend(self.policy.narrowed())
         return report
 
+    @cached_property
+    def text(self) -> str:
+        """The schema as JSON text."""
+        return written(self.schema)
+
     def build(self, tables: Tables, state: int) -> None:
         """Have ``tables`` make the automaton, which begins in ``state``."""
         automaton = SchemaAutomaton(tables, self.formulas, self.policy)
@@ -95,19 +101,14 @@ class JsonSchema:
     def to_bytes(self) -> bytes:
         """Schema and options as bytes."""
         if self._bytes is None:
-            content = {"schema": self.schema, "options": self.options}
-            try:
-                self._bytes = json.dumps(content).encode()
-            except RecursionError:
-                raise BudgetError(
-                    "levels of nesting", sys.getrecursionlimit(), "use $ref for deep schemas"
-                ) from None
+            options = written(self.options)
+            self._bytes = f'{{"schema": {self.text}, "options": {options}}}'.encode()
         return self._bytes
 
     @classmethod
     def from_bytes(cls, data: bytes) -> JsonSchema:
         """The schema out of `to_bytes`."""
-        content = json.loads(data)
+        content = parsed(data)
         return cls(content["schema"], **content["options"])
 
     def __eq__(self, other: object) -> bool:
@@ -149,7 +150,11 @@ def schema_value(schema: Any) -> Any:
         return schema
     if isinstance(schema, str | bytes | bytearray):
         try:
-            return json.loads(schema)
+            return parsed(schema)
+        except RecursionError:
+            raise BudgetError(
+                "levels of nesting", sys.getrecursionlimit(), "use $ref for deep schemas"
+            ) from None
         except ValueError as error:
             text = schema if isinstance(schema, str) else None
             position = error.pos if isinstance(error, json.JSONDecodeError) else None

@@ -1,0 +1,69 @@
+"""Numbers of a schema that is given as JSON text: their values and how they are written."""
+
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+
+import pytest
+
+import fastmask as fm
+
+
+def accepts(grammar: fm.Grammar, text: str) -> bool:
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile(grammar)
+    matcher = fm.GrammarMatcher(compiled)
+    return matcher.accept_bytes(text) and matcher.is_completed()
+
+
+@pytest.mark.parametrize(
+    ("schema", "taken", "refused"),
+    [
+        ('{"const": 1e2}', ["1e2", "100", "100.0"], ["1E2", "1e+2", "10e1", "1e3"]),
+        ('{"enum": [1.50, "x"]}', ["1.50", "1.5", '"x"'], ["1.500", "1.05"]),
+        ('{"const": [{"a": 0.10}]}', ['[{"a": 0.10}]', '[{"a": 0.1}]'], ['[{"a": 0.100}]']),
+        ('{"const": -0.0}', ["-0.0", "0"], ["0.00"]),
+        ('{"const": 1e400}', ["1e400"], ["1e4", "1e401"]),
+        ('{"const": 0.10000000000000000001}', ["0.10000000000000000001"], ["0.1"]),
+        ('{"const": 100.0}', ["100", "100.0"], ["1e2"]),
+        ('{"type": "integer", "minimum": 1e1, "maxLength": 1e1}', ["10", "11"], ["9"]),
+        ('{"maximum": 1e400, "minimum": 2}', ["3"], ["1"]),
+    ],
+)
+def test_spellings_of_the_schema(schema, taken, refused):
+    grammar = fm.Grammar.from_json_schema(schema)
+    copies = [
+        grammar,
+        fm.Grammar.from_json_schema(schema.encode()),
+        pickle.loads(pickle.dumps(grammar)),
+        fm.Grammar.from_gbnf(str(grammar)),
+    ]
+    for copy in copies:
+        assert copy == grammar
+        assert [text for text in taken if not accepts(copy, text)] == []
+        assert [text for text in refused if accepts(copy, text)] == []
+
+
+def test_decimals_are_numbers():
+    grammar = fm.Grammar.from_json_schema({"const": Decimal("2.50")})
+    assert accepts(grammar, "2.5")
+    assert accepts(pickle.loads(pickle.dumps(grammar)), "2.50")
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        ({"x-made-by": {"a/b": [object()]}}, "/x-made-by/a~1b/0"),
+        ({"default": {1, 2}}, "/default"),
+        ({"x-keys": {("a", "b"): 1}}, ""),
+    ],
+)
+def test_what_json_has_no_word_for(schema, path):
+    with pytest.raises(fm.GrammarSyntaxError, match="JSON") as caught:
+        fm.Grammar.from_json_schema(schema)
+    assert caught.value.path == path
+
+
+def test_an_integer_of_very_many_digits_is_still_json():
+    with pytest.raises(fm.BudgetError, match="decimal places"):
+        fm.Grammar.from_json_schema('{"const": %s}' % ("7" * 5_000))
