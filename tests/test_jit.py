@@ -213,6 +213,34 @@ for number in (2**70, np.int8(2), np.uint64(2)):
     assert copy.run(code) == (["too", "large", "66", "66"], "")
 
 
+def test_an_inner_function_is_compiled_once_for_all_integers(copy):
+    """Called with a literal, a narrow and a wide one, and through another inner function."""
+    copy.write(
+        "kernels/probe_helper.py",
+        HELPER + "\n\n@inner\ndef twice(x):\n    return helper(x) + helper(0)\n",
+    )
+    copy.write(
+        "kernels/probe.py",
+        """
+import numpy as np
+from fastmask._jit import kernel
+from .probe_helper import helper, twice
+
+@kernel("int64(uint8[::1], int64)")
+def probe(numbers, factor):
+    return helper(7) + helper(numbers[0]) + helper(factor) + twice(numbers[1]) + twice(-factor)
+""",
+    )
+    code = """
+import numpy as np
+from fastmask.kernels.probe import helper, probe, twice
+print(int(probe(np.array([200, 100], np.uint8), 1 << 40)))
+print([len(f.overloads) for f in (helper, twice)])
+"""
+    assert copy.run(code) == (["377", "[1,", "1]"], "")
+    assert copy.run(code) == (["377", "[0,", "0]"], "")
+
+
 def test_bounds_checks_are_another_kernel(copy):
     copy.run()
     assert copy.run(NUMBA_BOUNDSCHECK="1") == (["66", "0"], "")

@@ -6,7 +6,7 @@ library means wrong masks; and it believes whatever lies on disk. So kernels are
 folder named by a digest of every kernel source, each file under a checksum. Where no folder can be
 written nothing is kept.
 
-What that buys: compiling a kernel takes 0.2 to 3 s, loading one 2 to 6 ms, and the first in a
+What that buys: compiling a kernel takes 0.1 to 6 s, loading one 2 to 6 ms, and the first in a
 process 0.15 to 0.45 s, most of it LLVM's start.
 """
 
@@ -20,16 +20,21 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import llvmlite
 import numba
 import numpy as np
 from numba import types
-from numba.core.compiler import CompileResult
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
+from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 from ._files import cache_home, is_private_and_writable, read_checked, write_checked
 
@@ -151,6 +156,133 @@ class _KernelFiles:
             path.unlink(missing_ok=True)
 
 
+# An inner function is lowered once and kept as it is; each kernel that needs it, directly or not,
+# links it in and is optimised as one. Numba's own way takes twice as long: it optimises each
+# function by itself too, writes machine code and two wrappers for it, and does that again for each
+# literal it is called with.
+
+
+class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of one inner function as it was lowered: never optimised or run by itself."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+
+class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel and of all the inner functions it needs."""
+
+    def finalize(self) -> None:
+        needed: dict[Any, None] = dict.fromkeys(self._linking_libraries)
+        waiting = list(needed)
+        while waiting:
+            for library in waiting.pop()._linking_libraries:
+                if library not in needed:
+                    needed[library] = None
+                    waiting.append(library)
+        self._linking_libraries: list[Any] = list(needed)
+        super().finalize()
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _OfferToCallers(AnalysisPass):  # type: ignore[misc]
+    """Let other functions call what was lowered, as Numba does with what it made executable."""
+
+    _name = "fastmask_offer_to_callers"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        key = object()
+        state.targetctx.insert_user_function(key, state.cr.fndesc, [state.library])
+        state.cr = state.cr._replace(cfunc=key)
+        return False
+
+
+class _InnerCompiler(CompilerBase):  # type: ignore[misc]
+    def define_pipelines(self) -> list[Any]:
+        state = self.state
+        state.flags.no_compile = True
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        passes = DefaultPassBuilder.define_nopython_pipeline(state)
+        passes.add_pass_after(_OfferToCallers, NativeLowering)
+        passes.finalize()
+        return [passes]
+
+
+class _KernelCompiler(CompilerBase):  # type: ignore[misc]
+    def define_pipelines(self) -> list[Any]:
+        state = self.state
+        state.library = _KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+class _Inner(CPUDispatcher):  # type: ignore[misc]
+    """A function that kernels call, with int64 for every integer."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options = {**_OPTIONS, "no_cpython_wrapper": True}
+        super().__init__(function, targetoptions=options, pipeline_class=_InnerCompiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template([_widened(argument) for argument in args], kws)
+
+    def add_overload(self, result: Any) -> None:
+        self.overloads[tuple(result.signature.args)] = result
+
+
+def _widened(argument: Any) -> Any:
+    argument = types.unliteral(argument)
+    return types.int64 if isinstance(argument, types.Integer) else argument
+
+
+#: First calls from several threads compile one after the other.
+_compiling = threading.RLock()
+
+
+class _Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A kernel and its one signature; nothing else is compiled, whatever it is called with."""
+
+    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        super().__init__(function, targetoptions=_OPTIONS, pipeline_class=_KernelCompiler)
+        self._declared = signature
+        if kernel_folder is not None:
+            self._cache = _KernelFiles(function, kernel_folder)
+
+    def ready(self) -> Any:
+        """The machine code of the declared signature."""
+        with _compiling:
+            if not self.overloads:
+                self.compile(self._declared)
+                self.disable_compile()
+        (result,) = self.overloads.values()
+        return result
+
+    def _compile_for_args(self, *arguments: Any) -> Any:
+        result = self.ready()
+        # Numba would run the code on these very arguments without looking at them again.
+        for wanted, argument in zip(result.signature.args, arguments, strict=True):
+            if isinstance(wanted, types.Integer) and isinstance(argument, (int, np.integer)):
+                continue  # it is converted, or an OverflowError
+            found = self.typeof_pyval(argument)
+            if wanted != found:
+                raise TypeError(f"{self.__name__} takes {wanted}, not {found}")
+        return result.entry_point
+
+
+def inner(function: F) -> F:
+    """Decorate a function that only kernels call; it is compiled into them.
+
+    Integers reach it as int64, whatever they are.
+    """
+    return cast(F, _Inner(function)) if JIT_ENABLED else function
+
+
 def kernel(signature: str) -> Callable[[F], F]:
     """Decorate an entry kernel: compiled on first use, kept on disk, run without the GIL.
 
@@ -161,60 +293,18 @@ def kernel(signature: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        dispatcher = inner(function)
-        if JIT_ENABLED and kernel_folder is not None:
-            dispatcher._cache = _KernelFiles(function, kernel_folder)  # type: ignore[attr-defined]
-        if JIT_ENABLED:
-            _compile_as_declared(dispatcher, signature)
-        KERNELS[function.__name__] = (dispatcher, signature)
-        return dispatcher
+        decorated = cast(F, _Kernel(function, signature)) if JIT_ENABLED else function
+        KERNELS[function.__name__] = (decorated, signature)
+        return decorated
 
     return decorate
 
 
-#: First calls from several threads compile one after the other.
-_compiling = threading.RLock()
-
-
-def _compile(dispatcher: Any, signature: str) -> Any:
-    """The machine code of the declared signature; after this nothing else is ever compiled."""
-    with _compiling:
-        if not dispatcher.overloads:
-            dispatcher.compile(signature)
-            dispatcher.disable_compile()
-    (result,) = dispatcher.overloads.values()
-    return result
-
-
-def _compile_as_declared(dispatcher: Any, signature: str) -> None:
-    """Have the first call compile the declared signature instead of the types of its arguments."""
-
-    def compile_for_call(*arguments: Any) -> Any:
-        result = _compile(dispatcher, signature)
-        # Numba would run the code on these very arguments without looking at them again.
-        for wanted, argument in zip(result.signature.args, arguments, strict=True):
-            if isinstance(wanted, types.Integer) and isinstance(argument, (int, np.integer)):
-                continue  # it is converted, or an OverflowError
-            found = dispatcher.typeof_pyval(argument)
-            if wanted != found:
-                raise TypeError(f"{dispatcher.__name__} takes {wanted}, not {found}")
-        return result.entry_point
-
-    dispatcher._compile_for_args = compile_for_call
-
-
-def inner(function: F) -> F:
-    """Decorate a function that only kernels call; it is compiled into them."""
-    if not JIT_ENABLED:
-        return function
-    return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
-
-
 def compile_kernels(progress: Callable[[str, int, int], None] | None = None) -> None:
     """Compile or load every kernel imported so far; ``progress(name, done, total)`` after each."""
-    for done, (name, (dispatcher, signature)) in enumerate(sorted(KERNELS.items()), 1):
+    for done, (name, (dispatcher, _)) in enumerate(sorted(KERNELS.items()), 1):
         if JIT_ENABLED:
-            _compile(dispatcher, signature)
+            dispatcher.ready()
         if progress is not None:
             progress(name, done, len(KERNELS))
 
@@ -224,61 +314,73 @@ def compile_kernels(progress: Callable[[str, int, int], None] | None = None) -> 
 
 if JIT_ENABLED:
 
-    def _pointer_intrinsic(element: Any) -> Any:
+    def _array_maker(element: Any) -> Any:
+        array_type = types.Array(element, 1, "C")
+
         @intrinsic  # type: ignore[untyped-decorator]
-        def pointer(typing_context: Any, address: Any) -> Any:
+        def array_at(typing_context: Any, address: Any, size: Any) -> Any:
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+                array = make_array(array_type)(context, builder)
+                item_size = context.get_constant(types.intp, element.bitwidth // 8)
+                populate_array(
+                    array,
+                    data=builder.inttoptr(args[0], array.data.type),
+                    shape=[args[1]],
+                    strides=[item_size],
+                    itemsize=item_size,
+                    meminfo=None,
+                )
+                return array._getvalue()
 
-            return types.CPointer(element)(types.int64), codegen
+            return array_type(types.int64, types.int64), codegen
 
-        return pointer
+        return array_at
 
-    _pointer_u8 = _pointer_intrinsic(types.uint8)
-    _pointer_i16 = _pointer_intrinsic(types.int16)
-    _pointer_i32 = _pointer_intrinsic(types.int32)
-    _pointer_u32 = _pointer_intrinsic(types.uint32)
-    _pointer_i64 = _pointer_intrinsic(types.int64)
+    _array_u8 = _array_maker(types.uint8)
+    _array_i16 = _array_maker(types.int16)
+    _array_i32 = _array_maker(types.int32)
+    _array_u32 = _array_maker(types.uint32)
+    _array_i64 = _array_maker(types.int64)
 
     @inner
     def view_u8(record: Any, slot: int) -> Any:
         """The uint8 array whose address and length stand in ``record[slot:slot + 2]``."""
-        return numba.carray(_pointer_u8(record[slot]), (record[slot + 1],))
+        return _array_u8(record[slot], record[slot + 1])
 
     @inner
     def view_i16(record: Any, slot: int) -> Any:
         """The int16 array whose address and length stand in ``record[slot:slot + 2]``."""
-        return numba.carray(_pointer_i16(record[slot]), (record[slot + 1],))
+        return _array_i16(record[slot], record[slot + 1])
 
     @inner
     def view_i32(record: Any, slot: int) -> Any:
         """The int32 array whose address and length stand in ``record[slot:slot + 2]``."""
-        return numba.carray(_pointer_i32(record[slot]), (record[slot + 1],))
+        return _array_i32(record[slot], record[slot + 1])
 
     @inner
     def view_u32(record: Any, slot: int) -> Any:
         """The uint32 array whose address and length stand in ``record[slot:slot + 2]``."""
-        return numba.carray(_pointer_u32(record[slot]), (record[slot + 1],))
+        return _array_u32(record[slot], record[slot + 1])
 
     @inner
     def view_i64(record: Any, slot: int) -> Any:
         """The int64 array whose address and length stand in ``record[slot:slot + 2]``."""
-        return numba.carray(_pointer_i64(record[slot]), (record[slot + 1],))
+        return _array_i64(record[slot], record[slot + 1])
 
     @inner
     def words_at(address: int, size: int) -> Any:
         """The uint32 array of ``size`` elements at ``address``."""
-        return numba.carray(_pointer_u32(address), (size,))
+        return _array_u32(address, size)
 
     @inner
     def ints_at(address: int, size: int) -> Any:
         """The int32 array of ``size`` elements at ``address``."""
-        return numba.carray(_pointer_i32(address), (size,))
+        return _array_i32(address, size)
 
     @inner
     def record_at(address: int, size: int) -> Any:
         """The int64 record of ``size`` words at ``address``."""
-        return numba.carray(_pointer_i64(address), (size,))
+        return _array_i64(address, size)
 
 else:
 

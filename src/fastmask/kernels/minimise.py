@@ -290,7 +290,8 @@ def minimise(
         n_split = _split_all(table, n_columns, inside, n_alive, block, fresh, slots)
         settled = n_split == n_blocks
         n_blocks = n_split
-        block[:] = fresh
+        for q in range(n_states):
+            block[q] = fresh[q]
         if settled:
             break
 
