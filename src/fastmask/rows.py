@@ -22,6 +22,7 @@ from .errors import BudgetError, MatcherError
 from .kernels import layout
 from .kernels.accept import advance, next_bytes, read_tokens
 from .kernels.cells import intern_state, join_configurations, rehash_cells
+from .kernels.groups import SCRATCH
 from .kernels.lengths import adopt_root, bounded_node, count_characters
 from .kernels.lists import list_row
 from .kernels.naive import naive_row
@@ -245,7 +246,7 @@ class Arena:
             (layout.A_PENDING, 4 * 32),
             (layout.A_PREFIX, 64),
             (layout.A_MISSING, 2 * 32),
-            (layout.A_ODD, 2 * 4096),
+            (layout.A_SEARCH, SCRATCH),
             (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
@@ -519,7 +520,7 @@ class Arena:
     def _provide(self, status: int) -> None:
         """Give a kernel that makes a row what it asked for."""
         if status == layout.NEED_ROOT:
-            note = self.record.words[layout.A_NOTE : layout.A_ODD]
+            note = self.record.words[layout.A_NOTE : layout.A_SEARCH]
             self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
         elif status == layout.NEED_ROW:
             if self.rows.n_rows >= self.row_limit:
@@ -569,7 +570,7 @@ class Arena:
             return node
         if state in tables.listed:
             return self._listed(*tables.listed[state])
-        name = tables.shared.get(state)
+        name = tables.shared_name(state)
         if name is None:
             return self._walk(-1, state)
         known = self._shared.root(name)
@@ -631,7 +632,8 @@ class Arena:
         least = outcome >> 16
         if outcome & 0xFFFF == tables.longest and least == 0:
             return root
-        name = tables.shared[body]
+        name = tables.shared_name(body)
+        assert name is not None
         if name not in self._shared.counts:
             start, between, missing, end = tables.bodies[body]
             counts = CharacterCounts(

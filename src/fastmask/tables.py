@@ -12,6 +12,7 @@ once and never move, so that kernels may read them while they grow.
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -33,7 +34,7 @@ from .kernels.moves import copy_moves, enter_move
 from .kernels.registers import intern_object, rehash_objects
 from .networks import Networks
 from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
-from .vocabulary.merged import GROUPS, merged_trie
+from .vocabulary.groups import GROUPS, PLAIN, grouped_trie
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
@@ -47,6 +48,7 @@ _OPEN_PROGRAMS = 1 << 18
 _FIRST_MOVES = 1 << 10
 _MOST_MOVES = 1 << 20
 _FIRST_OBJECTS = 1 << 9
+_WIDE = 32  # bytes that a state reads, from which on grammars share its row
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
 _FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
@@ -128,7 +130,7 @@ def _vocabulary_record(vocabulary: Vocabulary) -> AddressRecord:
     kind = np.where(vocabulary.is_text != 0, layout.TEXT, layout.BANNED).astype(np.int32)
     kind[list(vocabulary.eos_token_ids)] = layout.STOP
     trie = vocabulary.trie
-    merged = merged_trie(vocabulary)
+    grouped = grouped_trie(trie, -(-vocabulary.size // 32))
     record = AddressRecord(layout.T_SIZE)
     for slot, array in (
         (layout.T_TOKEN_KIND, kind),
@@ -137,18 +139,16 @@ def _vocabulary_record(vocabulary: Vocabulary) -> AddressRecord:
         (layout.T_TRIE_BYTE, trie.byte),
         (layout.T_TRIE_DEPTH, trie.depth),
         (layout.T_TRIE_SKIP, trie.skip),
-        (layout.T_TRIE_TOKEN, trie.token),
         (layout.T_TRIE_FIRST, trie.first),
         (layout.T_TRIE_ORDER, trie.order),
         (layout.T_END_TOKENS, np.array(vocabulary.eos_token_ids, np.int32)),
         (layout.T_GROUPS, GROUPS),
-        (layout.T_MERGED_BYTE, merged.trie.byte),
-        (layout.T_MERGED_DEPTH, merged.trie.depth),
-        (layout.T_MERGED_SKIP, merged.trie.skip),
-        (layout.T_MERGED_FIRST, merged.trie.first),
-        (layout.T_MERGED_ORDER, merged.trie.order),
-        (layout.T_PLACES_FIRST, merged.first),
-        (layout.T_PLACES, merged.places),
+        (layout.T_BELOW, grouped.below),
+        (layout.T_PLAIN_ROW, grouped.plain_row),
+        (layout.T_REST_BYTE, grouped.rest_byte),
+        (layout.T_REST_DEPTH, grouped.rest_depth),
+        (layout.T_REST_SKIP, grouped.rest_skip),
+        (layout.T_REST_NODE, grouped.rest_node),
     ):
         record.bind(slot, array)
     record.words[layout.T_LONGEST] = max(1, trie.longest)
@@ -231,7 +231,8 @@ class Tables:
         #: Whether items of arrays are read off the text, so that not every mask is known without.
         self.reads_items = False
         #: States of automata that other grammars have too: the automaton's name and its state.
-        self.shared: dict[int, tuple[str, int]] = {}
+        self._shared_firsts: list[int] = []
+        self._shared_automata: list[Dfa] = []
         self.lock = new_lock()
         self.record = AddressRecord(layout.T_SIZE)
         #: States that are places in a list of texts, whose row is found from the list itself.
@@ -381,7 +382,8 @@ class Tables:
         self._alts: I32 = TABLES.take(room, np.int32)
         self._n_alts = 0
         self.roots: U8 = TABLES.take(self.max_states, np.uint8)
-        self.tells_apart: npt.NDArray[np.int16] = TABLES.take(self.max_states, np.int16)
+        self.live: I64 = TABLES.take(self.max_states, np.int64)
+        self.lasting: I64 = TABLES.take(self.max_states, np.int64)
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
         self.moves = _move_table(_FIRST_MOVES if self.is_open else 1)
         objects = _FIRST_OBJECTS if self.is_open else 1
@@ -419,7 +421,8 @@ class Tables:
             TABLES.give_back(self._programs, 4 * self._n_programs)
             TABLES.give_back(self._alts, self._n_alts)
             TABLES.give_back(self.roots, self.n_states)
-            TABLES.give_back(self.tells_apart, self.n_states)
+            TABLES.give_back(self.live, self.n_states)
+            TABLES.give_back(self.lasting, self.n_states)
             TABLES.give_back(self.models, 2 * self.n_states)
         # What makes the parts refers to the tables: without it they go at once.
         self._frames.clear()
@@ -510,10 +513,20 @@ class Tables:
 
     def share(self, automaton: Dfa, first: int) -> None:
         """Say that states from the index ``first`` on are an automaton's, which others may have."""
-        name = automaton.digest()
-        for state in range(1, automaton.n_states):
-            self.shared[(first + state - 1) << self.shift] = (name, state)
-        self.roots[first : first + automaton.n_states - 1] = layout.MADE
+        at = bisect.bisect(self._shared_firsts, first)
+        self._shared_firsts.insert(at, first)
+        self._shared_automata.insert(at, automaton)
+        wide = automaton.live_bytes()[1:] >= _WIDE
+        self.roots[first : first + automaton.n_states - 1] = np.where(wide, layout.MADE, 0)
+
+    def shared_name(self, state: int) -> tuple[str, int] | None:
+        """The automaton that a state is of, by its digest, and its number there."""
+        at = bisect.bisect(self._shared_firsts, state >> self.shift) - 1
+        if at < 0:
+            return None
+        automaton = self._shared_automata[at]
+        number = (state >> self.shift) - self._shared_firsts[at] + 1
+        return (automaton.digest(), number) if number < automaton.n_states else None
 
     def key_body(self, state: int, first: int, n_states: int, back: int, rank: int) -> KeyBody:
         """A string body that returns to ``back``; its automaton's states begin at ``first``."""
@@ -803,7 +816,8 @@ class Tables:
             (layout.T_MODELS, self.models),
             (layout.T_COLUMN_OFFSETS, column_offsets),
             (layout.T_COLUMN_TOKENS, np.concatenate([*self._columns, np.zeros(1, np.int32)])),
-            (layout.T_TELLS_APART, self.tells_apart),
+            (layout.T_LIVE, self.live),
+            (layout.T_LASTING, self.lasting),
         ):
             record.bind(slot, array)
         words = record.words
@@ -816,6 +830,7 @@ class Tables:
         words[layout.T_MANY] = _MANY << self.shift
         words[layout.T_STEP_BUDGET] = self.step_budget
         words[layout.T_LONGEST] = self.longest
+        words[layout.T_PLAIN] = PLAIN
 
     def atomic_tokens(self) -> list[int]:
         """One token of each class of atomic tokens."""

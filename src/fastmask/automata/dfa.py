@@ -490,6 +490,11 @@ class Dfa:
             return self
         return Dfa(self._arrays.classes, self._arrays.table, self.start, self._arrays.labels != 0)
 
+    def live_bytes(self) -> I64:
+        """On how many bytes each state goes on, int64[n_states]."""
+        counts: I64 = (self._arrays.table != 0) @ self._byte_counts()
+        return counts
+
     def _byte_counts(self) -> I64:
         """Bytes in each class (an abstract symbol counts as one)."""
         counts = np.bincount(self._arrays.classes, minlength=self._arrays.table.shape[1]).astype(
