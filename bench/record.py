@@ -25,8 +25,9 @@ BEGIN, END = "<!-- units: written by bench/record.py -->", "<!-- units end -->"
 ROWS = (
     ("mask, known row, copied (`fill_next_token_bitmask`)", "test_known_row", 1),
     ("mask, known row, as a view (`next_token_bitmask`)", "test_known_row_as_a_view", None),
-    ("mask, first touch, little allowed", "test_first_touch[little allowed]", 8),
-    ("mask, first touch, wide open", "test_first_touch[wide open]", 1_500),
+    ("mask, first touch of a state, little allowed", "test_first_touch_little_allowed", 8),
+    ("mask, first after compiling, little allowed", "test_first_mask[little allowed]", None),
+    ("mask, first after compiling, wide open", "test_first_mask[wide open]", 1_500),
     ("mask, every token tried (`naive_mask`)", "test_naive_mask", None),
     ("`accept_token`", "test_accept_token", 0.6),
     ("`fork` after 1,000 tokens", "test_fork", None),

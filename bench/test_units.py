@@ -133,13 +133,42 @@ def test_known_row_as_a_view(benchmark, vocabulary):
     assert is_naive(matcher, b'"x')
 
 
+def test_first_touch_little_allowed(benchmark, vocabulary):
+    """`fill_next_token_bitmask` where the row has to be made and only digits may come.
+
+    As while a text is written: each round goes on to a state of the grammar that no text has been
+    in, after a mask has been applied to a row of logits.
+    """
+    n_fields = 60
+    pattern = r"\{" + ", ".join(rf'"age{i}": [0-9]+' for i in range(n_fields)) + r"\}"
+    bitmask = fm.allocate_token_bitmask(1, vocabulary.size)
+    logits = np.zeros(vocabulary.size, np.float32)
+    texts = []
+    matchers = []
+
+    def go_on():
+        if len(texts) in (0, n_fields):
+            texts[:] = [b'{"age0": ']
+            matchers[:] = [matcher_after(vocabulary, pattern, texts[0])]
+            matchers[0].fill_next_token_bitmask(bitmask)
+        matcher = matchers[0]
+        texts.append(b'1, "age%d": ' % len(texts))
+        assert matcher.accept_bytes(texts[-1])
+        fm.apply_token_bitmask_inplace(logits, bitmask[0])
+        return (matcher, bitmask), {}
+
+    benchmark.pedantic(fm.GrammarMatcher.fill_next_token_bitmask, setup=go_on, rounds=590)
+    assert (bitmask[0] == matchers[0].next_token_bitmask()).all()
+    assert is_naive(matchers[0], b"".join(texts))
+
+
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [(AGE, b'{"age": '), (TEXT, b'"x')],
     ids=["little allowed", "wide open"],
 )
-def test_first_touch(benchmark, vocabulary, pattern, text):
-    """`fill_next_token_bitmask` where the row has to be made."""
+def test_first_mask(benchmark, vocabulary, pattern, text):
+    """`fill_next_token_bitmask` right after compiling, when the CPU's caches hold other things."""
     bitmask = fm.allocate_token_bitmask(1, vocabulary.size)
     last = []
 
