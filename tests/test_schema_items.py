@@ -239,3 +239,38 @@ def test_unique_items_beside_one_that_is_needed_later(schema, instance):
     assert matcher.is_completed()
     again = json.dumps([*instance, instance[0]])
     assert not fm.GrammarMatcher(compiled).accept_bytes(again)
+
+
+@pytest.mark.parametrize(
+    ("schema", "length"),
+    [
+        ({"minItems": 1_000}, 1_000),
+        ({"items": {"type": "integer"}, "minItems": 300}, 300),
+        ({"items": {"enum": list(range(40))}, "minItems": 40}, 40),
+        ({"items": {"enum": list(range(40))}, "prefixItems": [{"const": 0}], "minItems": 40}, 40),
+    ],
+)
+def test_many_different_items(schema, length):
+    schema = {"type": "array", "uniqueItems": True, **schema}
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema(schema)
+    text = json.dumps(list(range(length)))
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes(text)
+    assert matcher.is_completed()
+    assert not fm.GrammarMatcher(compiled).accept_bytes(json.dumps([*range(length - 1), 0]))
+    assert not fm.GrammarMatcher(compiled).accept_bytes(json.dumps([*range(length - 1)]))
+
+
+def test_every_way_to_count_is_tried_where_items_differ():
+    # Only the second item can be the one: the first would leave 3 to the second and the third.
+    schema = {
+        "type": "array",
+        "prefixItems": [{"enum": [1, 2]}, {"enum": [1, 3]}, {"const": 3}],
+        "contains": {"const": 1},
+        "maxContains": 1,
+        "uniqueItems": True,
+        "minItems": 3,
+    }
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema(schema)
+    for text, valid in (("[2, 1, 3]", True), ("[1, 3, 3]", False), ("[1, 1, 3]", False)):
+        assert fm.GrammarMatcher(compiled).accept_bytes(text) is valid

@@ -127,3 +127,12 @@ def test_where_characters_begin_and_how_many_are_missing():
     assert not Characters(spelled(language_of("pattern", "^(ab)*$"))).is_dense
     escape = Characters(spelled(language_of("pattern", "^[\\n]+$")))
     assert not escape.between[escape.dfa.run(b"\\")]
+
+
+def test_bounds_past_all_texts():
+    compiler = fm.GrammarCompiler(fm.toy.VOCABULARY)
+    for schema in ({"maxLength": 10**30}, {"maxLength": 10**12, "minLength": 1}):
+        matcher = fm.GrammarMatcher(compiler.compile_json_schema({"type": "string", **schema}))
+        assert matcher.accept_bytes('"abc"')
+    with pytest.raises(fm.BudgetError, match="lower minLength"):
+        compiler.compile_json_schema({"type": "string", "minLength": 10**12})

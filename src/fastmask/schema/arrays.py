@@ -103,12 +103,14 @@ class ArrayRule:
         self._listed = None
         if c.unique is True and is_alike:
             self._listed = ListedStrings.of(automaton, c.rest)
-        self._is_few = c.unique is True and all(
-            finite(automaton.formulas, item, MOST_DIFFERENT) is not None
-            for item in (*c.prefix, c.rest)
-        )
-        if self._listed:
-            self._is_few = False
+        self._is_few = False
+        self._few: frozenset[Key] = _NONE
+        if c.unique is True and not self._listed:
+            lists = [
+                finite(automaton.formulas, item, MOST_DIFFERENT) for item in (*c.prefix, c.rest)
+            ]
+            self._is_few = None not in lists
+            self._few = frozenset(lists[-1] or ())
         reads_items = c.unique is not None and not self._is_few and not self._listed
         self._reads_items = reads_items
         self.tables.reads_items |= reads_items
@@ -413,14 +415,11 @@ class ArrayRule:
             and (len(c.counts) <= 1)
         ):
             return True
+        if self._is_few and _is_alike(c):
+            return bool(len(self._few.difference(seen.used)) >= c.shortest - seen.n)
         known = self._finishing.get(seen)
         if known is None:
-            if self._is_few:
-                self._finishing[seen] = False  # a circle of arrays alone finishes nothing
-                known = any(True for _ in self._options(seen))
-            else:
-                known = self._has_end(seen)
-            self._finishing[seen] = known
+            known = self._finishing[seen] = self._has_end(seen)
         return known
 
     def _rest(self, seen: _Seen) -> Arrays | None:

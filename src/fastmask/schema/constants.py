@@ -8,6 +8,7 @@ which Python calls equal, and makes keys of deep values flat, so that hashing on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -31,6 +32,7 @@ __all__ = [
     "STRING",
     "TRUE_KEY",
     "TYPE_NAMES",
+    "can_be_spelled",
     "exact",
     "json_number",
     "key_type",
@@ -60,9 +62,11 @@ class Constant:
         Order of interning.
     value : object
         The JSON value as it was written where it was first met.
+    can_be_spelled : bool
+        Whether no string in it has half a surrogate pair.
     """
 
-    __slots__ = ("items", "members", "number", "type", "value")
+    __slots__ = ("can_be_spelled", "items", "members", "number", "type", "value")
 
     def __init__(self, type_: int, value: Any, number: int = 0) -> None:
         self.type = type_
@@ -70,6 +74,7 @@ class Constant:
         self.items: tuple[Key, ...] = ()
         self.members: dict[str, Key] = {}
         self.value = value
+        self.can_be_spelled = True
 
     def __repr__(self) -> str:
         return f"Constant({self.value!r})"
@@ -138,6 +143,16 @@ def value_type(value: Any) -> int:
     raise ValueError(f"{type(value).__name__} is no JSON type")
 
 
+def can_be_spelled(key: Key) -> bool:
+    """Whether some text spells a value: none does that has half a surrogate pair in it."""
+    if isinstance(key, str):
+        return key.isascii() or not _HALF.search(key)
+    return not isinstance(key, Constant) or key.can_be_spelled
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
 def key_type(key: Key) -> int:
     """The JSON type of the value a key stands for."""
     if isinstance(key, str):
@@ -201,6 +216,7 @@ class Constants:
             else:
                 constant = Constant(ARRAY, value, len(self._interned))
                 constant.items = tuple(keys)
+            constant.can_be_spelled = all(map(can_be_spelled, (*constant.members, *keys)))
             self._interned[signature] = constant
         return constant
 

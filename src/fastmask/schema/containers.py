@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import literals as lit
-from .constants import ARRAY, OBJECT, Key
+from .constants import ARRAY, OBJECT, can_be_spelled
 from .values import AMONG, AND, EXCEPT, FALSE, OR, TRUE, KeyClass, Value
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Arrays:
         self.counts: tuple[tuple[Value, int, int | None], ...] = ()
         self.somewhere: tuple[tuple[int, int | None, Value], ...] = ()
         self.unique: bool | None = None
-        self.excluded: frozenset[Key] = _NONE
+        self.excluded: frozenset[Any] = _NONE
 
     @classmethod
     def of(cls, type_: int, literals: Iterable[lit.Clause], formulas: Formulas) -> Arrays | None:
@@ -231,6 +231,12 @@ class Arrays:
         if self.longest is not None and self.shortest > self.longest:
             return None
         longest = self.longest
+        if self.excluded:
+            self.excluded = frozenset(
+                e
+                for e in self.excluded
+                if len(e.items) >= self.shortest and (longest is None or len(e.items) <= longest)
+            )
         if longest is not None and longest <= len(self.prefix):
             self.prefix = self.prefix[:longest]
             self.rest = FALSE
@@ -305,7 +311,7 @@ class Objects:
         self.somewhere: tuple[tuple[KeyClass, Value], ...] = ()
         self.shortest = 0
         self.longest: int | None = None
-        self.excluded: frozenset[Key] = _NONE
+        self.excluded: frozenset[Any] = _NONE
         self.members: dict[str, Value] | None = None  # memo of Formulas.member
 
     @classmethod
@@ -321,6 +327,8 @@ class Objects:
                 value = literal[2]
                 if where.__class__ is str:
                     known = keys.get(where)
+                    if not can_be_spelled(where):
+                        value = FALSE
                     keys[where] = (
                         (value, False) if known is None else (join(known[0], value), known[1])
                     )
@@ -330,6 +338,8 @@ class Objects:
                 value = literal[2]
                 if where.__class__ is str:
                     known = keys.get(where)
+                    if not can_be_spelled(where):
+                        value = FALSE
                     keys[where] = (value if known is None else join(known[0], value), True)
                 else:
                     self.somewhere = (*self.somewhere, (where, value))
@@ -434,8 +444,11 @@ class Objects:
                 if value is FALSE:
                     return None
                 needed += 1
-        if self.longest is not None and max(needed, self.shortest) > self.longest:
+        fewest = max(needed, self.shortest)
+        if self.longest is not None and fewest > self.longest:
             return None
+        if self.excluded:
+            self.excluded = frozenset(e for e in self.excluded if self._may_be(e, fewest))
         if self.shortest <= needed:
             self.shortest = 0
         if needed and self.universals and _forbids(self.universals, self.keys):
@@ -445,6 +458,14 @@ class Objects:
             if formulas.conjunction(value, everywhere) is FALSE:
                 return None
         return self
+
+    def _may_be(self, excluded: Any, fewest: int) -> bool:
+        """Whether an object left out has as many keys, and those, that objects here have."""
+        members = excluded.members
+        most = len(members) if self.longest is None else self.longest
+        return fewest <= len(members) <= most and all(
+            name in members for name, (_, required) in self.keys.items() if required
+        )
 
 
 def _forbids(

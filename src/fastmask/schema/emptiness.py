@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError
-from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, json_number
+from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, can_be_spelled, json_number
 from .members import Members
 from .numbers import first_numbers
 from .placing import KeyPlan, item_plans, key_plans
@@ -159,7 +159,9 @@ class Emptiness:
         if not isinstance(question, Value):
             return self._fill(question, can)
         if question.kind == AMONG:
-            return (None, min(question.constants, key=repr))
+            spelled = filter(can_be_spelled, question.constants)
+            key = min(spelled, key=repr, default=None)
+            return None if key is None else (None, key)
         for type_ in range(6):
             if question.types >> type_ & 1:
                 for conjunction in self._formulas.conjunctions(question, type_):
@@ -242,4 +244,4 @@ def surely_holds(value: Value) -> bool:
     kind = value.kind
     if kind == SCHEMA:
         return value.types != 0 and _RISKY.isdisjoint(value.node)
-    return value is TRUE or kind in {AMONG, EXCEPT}
+    return value is TRUE or kind == EXCEPT or any(map(can_be_spelled, value.constants))

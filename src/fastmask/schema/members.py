@@ -12,7 +12,17 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError
-from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, Key, json_number
+from .constants import (
+    ARRAY,
+    BOOLEAN,
+    NULL,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Key,
+    can_be_spelled,
+    json_number,
+)
 from .numbers import first_numbers
 from .placing import item_plans, key_plans
 from .strings import first_strings
@@ -102,7 +112,7 @@ class Members:
         if not isinstance(formula, Value):
             yield from self._of_conjunction(formula, number, ask)
         elif formula.kind == AMONG:
-            yield from sorted(formula.constants, key=repr)
+            yield from sorted(filter(can_be_spelled, formula.constants), key=repr)
         elif formula is not FALSE:
             for type_ in range(6):
                 if formula.types >> type_ & 1:
@@ -171,6 +181,7 @@ class Members:
 def assign(choices: list[list[Key]]) -> list[Key] | None:
     """One value from each list, all different, or None (augmenting paths, Berge 1957)."""
     owner: dict[Key, int] = {}
+    result: list[Any] = [None] * len(choices)
     for start in range(len(choices)):
         came_from: dict[Key, int] = {}
         queue = [start]
@@ -190,35 +201,27 @@ def assign(choices: list[list[Key]]) -> list[Key] | None:
             return None
         while True:
             place = came_from[end]
-            previous = next((key for key, held in owner.items() if held == place), None)
-            owner[end] = place
+            previous = result[place]
+            owner[end], result[place] = place, end
             if previous is None:
                 break
             end = previous
-    result: list[Any] = [None] * len(choices)
-    for key, place in owner.items():
-        result[place] = key
     return result
 
 
 def _distinct(choices: list[list[Key]]) -> Iterator[tuple[Key, ...]]:
-    """Rows of different values, one from each list."""
-    if assign(choices) is None:
+    """Rows of different values, one from each list; the first of them may come again."""
+    first = assign(choices)
+    if first is None:
         return
-    row: list[Key] = []
-    positions = [0]
-    while positions:
-        place = len(positions) - 1
-        if place == len(choices):
-            yield tuple(row)
-        options = choices[place] if place < len(choices) else []
-        while positions[-1] < len(options) and options[positions[-1]] in row:
-            positions[-1] += 1
-        if positions[-1] < len(options):
-            row.append(options[positions[-1]])
-            positions[-1] += 1
-            positions.append(0)
-        else:
-            positions.pop()
-            if row and len(row) >= len(positions) > 0:
-                row.pop()
+    yield tuple(first)
+    stack: list[tuple[Key, ...]] = [()]
+    while stack:
+        row = stack.pop()
+        left = [[key for key in options if key not in row] for options in choices[len(row) :]]
+        if assign(left) is None:
+            continue
+        if not left:
+            yield row
+            continue
+        stack.extend((*row, key) for key in reversed(left[0]))

@@ -68,7 +68,8 @@ def item_plans(formulas: Formulas, wanted: Arrays, can: Can, longer: int = 0) ->
     table: dict[int, list[_Role]] = {}
     for length in range(wanted.shortest, longest + 1):
         if wanted.counts or wanted.somewhere:
-            yield from _plans_of_length(formulas, wanted, can, length, table, steps)
+            every = wanted.unique is True or longer > 0
+            yield from _plans_of_length(formulas, wanted, can, length, table, steps, every)
             continue
         steps.spend()
         listed = wanted.prefix[:length]
@@ -119,7 +120,9 @@ def _plans_of_length(
     length: int,
     table: dict[int, list[_Role]],
     steps: _Steps,
+    every: bool,
 ) -> Iterator[ItemPlan]:
+    """Plans of one length: all, or one of those that come to the same from some position on."""
     counts = wanted.counts
     ends = [end for _, end, _ in wanted.somewhere if end is not None]
     firsts = [first for first, _, _ in wanted.somewhere]
@@ -127,7 +130,7 @@ def _plans_of_length(
     listed = min(listed, length)
     ceilings = tuple(least if most is None else most for _, least, most in counts)
     everything = frozenset(range(len(wanted.somewhere)))
-    failed: set[Any] = set()
+    tried: set[Any] = set()
 
     def roles_at(position: int) -> list[_Role]:
         if position not in table:
@@ -142,9 +145,10 @@ def _plans_of_length(
     while stack:
         position, numbers, found, lowest, chosen = stack.pop()
         state = (position, numbers, found, lowest)
-        if state in failed:
+        if state in tried:
             continue
-        failed.add(state)
+        if not every:
+            tried.add(state)
         steps.spend()
         met = found == everything and all(
             number >= least for number, (_, least, _) in zip(numbers, counts, strict=True)
@@ -373,18 +377,19 @@ class _Keys:
                 room = cell.room(self._more + len(fresh))
                 places.extend((key, cell.value) for key in cell.keys(room))
         places = [place for place in places if place[0] not in taken]
-        stack = [(0, taken)]
+        stack = [(0, taken, True)]
         while stack:
-            first, chosen = stack.pop()
-            self._steps.spend()
-            if not self._fits(len(chosen)):
-                continue
-            if len(chosen) >= self._wanted.shortest:
-                yield KeyPlan(chosen, [])
-            stack.extend(
-                (i + 1, {**chosen, places[i][0]: places[i][1]})
-                for i in range(len(places) - 1, first - 1, -1)
-            )
+            first, chosen, is_new = stack.pop()
+            if is_new:
+                self._steps.spend()
+                if not self._fits(len(chosen)):
+                    continue
+                if len(chosen) >= self._wanted.shortest:
+                    yield KeyPlan(chosen, [])
+            if first < len(places) and len(chosen) + len(places) - first >= self._wanted.shortest:
+                stack.append((first + 1, chosen, False))
+                name, value = places[first]
+                stack.append((first + 1, {**chosen, name: value}, True))
 
     def _optional_names(self) -> list[str]:
         if self._optional is None:

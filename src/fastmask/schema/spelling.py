@@ -202,12 +202,16 @@ def counted_strings(
     Raises
     ------
     BudgetError
-        For patterns, formats or sets that need too many states; and for a least length where the
-        pattern lets some lengths through and others not.
+        For patterns, formats or sets that need too many states; for a least length past 2**30, and
+        for one where the pattern lets some lengths through and others not.
     """
     free = Strings()
     free.passes, free.fails, free.excluded = strings.passes, strings.fails, strings.excluded
     least, most = strings.shortest, strings.longest
+    if least > _MOST_CHARACTERS:
+        raise BudgetError("characters of one string", _MOST_CHARACTERS, "lower minLength")
+    if most is not None and most > _MOST_CHARACTERS:
+        most = None  # no text is so long
     found = _characters(_language(free, formulas, policy))
     if least and not (found.is_dense or (most is None and found.is_endless)):
         if least * found.dfa.n_states > _FOLDED_STATES:
@@ -220,6 +224,7 @@ def counted_strings(
 
 
 _FOLDED_STATES = 50_000
+_MOST_CHARACTERS = 1 << 30  # as many as counters hold
 
 
 def _language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa:

@@ -18,7 +18,7 @@ from ..automata import LAST_CODE_POINT, Dfa, Nfa, any_text
 from ..errors import BudgetError, GrammarError
 from ..grammar.regex import regex_dfa
 from ..grammar.regex.ecma import EcmaParser
-from .constants import STRING
+from .constants import STRING, can_be_spelled
 from .formats import format_dfa
 from .scalars import Strings
 from .values import AMONG, Test, Value
@@ -157,7 +157,8 @@ def _candidates(formulas: Formulas, conjunction: Strings) -> list[str]:
     return sorted(
         text
         for text in conjunction.allowed or ()
-        if all(formulas.passes(test, text) for test in conjunction.passes)
+        if can_be_spelled(text)
+        and all(formulas.passes(test, text) for test in conjunction.passes)
         and not any(formulas.passes(test, text) for test in conjunction.fails)
     )
 
@@ -175,8 +176,9 @@ def some_string(formulas: Formulas, conjunction: Strings) -> str | None:
 def has_string(formulas: Formulas, conjunction: Strings) -> bool:
     """Whether a conjunction has a string at all."""
     if conjunction.allowed is not None:
-        only_constants = not conjunction.passes and not conjunction.fails
-        return only_constants or bool(_candidates(formulas, conjunction))
+        if not conjunction.passes and not conjunction.fails:
+            return any(map(can_be_spelled, conjunction.allowed))
+        return bool(_candidates(formulas, conjunction))
     if not conjunction.passes and not conjunction.fails:
         return True  # some character remains, whatever is excluded
     free = conjunction.shortest == 0 and conjunction.longest is None
