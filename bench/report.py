@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import maskbench_figures as maskbench
+import peers_figures as peers
 
 from fastmask.benchmarking.plots import draw as draw_record
 from fastmask.benchmarking.tables import conditions, short_sweep, table
@@ -71,9 +72,19 @@ def bench_section(name: str, title: str, draw: bool) -> str:
     return f"\n\n## {title}\n\n{table(record)}\n{shown}\n"
 
 
+def peers_section() -> str:
+    """JSON, SQL and C texts beside the peers."""
+    path = RECORDS / "peers.json"
+    if not path.is_file():
+        return ""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return f"\n\n## JSON, SQL and C\n\n{conditions(record)}\n\n{peers.table(record)}\n"
+
+
 def sections(draw: bool = True) -> tuple[str, str]:
     """The text of RESULTS.md and of the README's section."""
     full, short = maskbench_section(draw)
+    full += peers_section()
     for name, title in PARTS.items():
         full += bench_section(name, title, draw)
     path = RECORDS / "sweep.json"
