@@ -29,8 +29,8 @@ FOR_EVER = 1 << 59  # of a state: see `lasting_groups`
 NOT_UTF8 = -1
 DEEPEST = 16  # bytes
 FEWEST = 32  # nodes of a subtree for which the groups of a state are looked for
-MOST_PLACES = 256  # met by one search
-MOST_STEPS = 1024  # places looked at by one search, all its attempts together
+MOST_PLACES = 512  # met by one search
+MOST_STEPS = 2048  # places looked at by one search, all its attempts together
 SLOTS = 1024
 SCRATCH = SLOTS + 2 * MOST_PLACES
 MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
@@ -244,7 +244,7 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
     if lasting[start >> shift] != 0:
         return np.int64(lasting[start >> shift])
     kept = np.int64(live_groups(actions, classes, groups, live, shift, start))
-    steps = 0
+    steps = np.int64(0)
     is_settled = kept == 0
     while not is_settled:
         for slot in range(SLOTS):
@@ -254,13 +254,16 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
         depth = 0
         level_end = n
         before = kept
-        while done < n and depth < DEEPEST and kept == before:
+        while done < n and kept == before:
             code = np.int64(scratch[SLOTS + 2 * done])
             led = np.int64(scratch[SLOTS + 2 * done + 1])
             done += 1
+            steps += 1
+            if n == MOST_PLACES or steps == MOST_STEPS:
+                kept = np.int64(0)
+                break
             state = (code >> 3) << shift
             middle = code & 7
-            steps += 1
             low = np.int64(0)
             high = np.int64(0xFF)
             if middle == 0:
@@ -287,22 +290,24 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
                     kept &= ~(np.int64(1) << HIGH)
                     break
                 code = ((action >> shift) << 3) | following
-                if code != last:
+                if code != last and n < MOST_PLACES:
                     last = code
                     n = np.int64(enter(scratch, n, code, group))
-                    if n == MOST_PLACES or steps == MOST_STEPS:
-                        kept = np.int64(0)
-                        break
             if done == level_end:
                 level_end = n
                 depth += 1
-        is_settled = kept == before or kept == 0
-        if kept == before and done == n:
+        if kept == before:
             kept |= FOR_EVER
             # What was met never leads elsewhere: of those that read no more it is all there is.
             for i in range(n):
                 code = np.int64(scratch[SLOTS + 2 * i])
                 if code & 7 == 0 and live[code >> 3] & EVERY == before:
                     lasting[code >> 3] = KNOWN | kept
+            is_settled = True
+        elif depth >= DEEPEST:
+            kept = before  # what went wrong is farther away
+            is_settled = True
+        else:
+            is_settled = kept == 0
     lasting[start >> shift] = KNOWN | kept
     return KNOWN | kept

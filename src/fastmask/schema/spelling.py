@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 #: Length bounds past this go into a counter beside the automaton.
+_FEW_CHARACTERS = 3
 _COUNTED_LENGTH = 32
 _DIGITS = re.compile(r"-?(0|[1-9][0-9]*)")
 _PLAIN = re.compile(r"[ !#-.0-\[\]-~]*")
@@ -190,8 +191,12 @@ _ALL_STRINGS = Strings().identity()
 
 
 def needs_counter(strings: Strings) -> bool:
-    """Whether a conjunction has length bounds too large to be counted by states."""
-    return strings.allowed is None and max(strings.shortest, strings.longest or 0) > _COUNTED_LENGTH
+    """Whether a conjunction has length bounds better counted by a register than by states.
+
+    Strings without a pattern share all that is known of them, so few states are dearer.
+    """
+    few = _COUNTED_LENGTH if strings.passes or strings.fails else _FEW_CHARACTERS
+    return strings.allowed is None and max(strings.shortest, strings.longest or 0) > few
 
 
 def counted_strings(
