@@ -31,7 +31,7 @@ from .kernels import keys as keys_kernel
 from .kernels import layout
 from .kernels.keys import insert_keys, prune_keys
 from .kernels.moves import copy_moves, enter_move
-from .kernels.registers import intern_object, rehash_objects
+from .kernels.registers import derive_move, intern_object, rehash_objects
 from .networks import Networks
 from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
 from .vocabulary.groups import GROUPS, PLAIN, grouped_trie
@@ -218,6 +218,7 @@ class Tables:
         self.step_budget = step_budget
         self._frames: dict[int, Frame] = {}
         self._rules: list[PlainRule] = []
+        self._undefined: dict[int, Callable[[], int]] = {}
         self._columns: list[I32] = []
         self._classes_of: dict[Tokens, list[int]] = {}
         self._codes: dict[tuple[int, ...], int] = {}
@@ -427,6 +428,7 @@ class Tables:
         # What makes the parts refers to the tables: without it they go at once.
         self._frames.clear()
         self._rules.clear()
+        self._undefined.clear()
         self._deferred.clear()
 
     # --- parts -----------------------------------------------------------------------------------
@@ -660,6 +662,10 @@ class Tables:
         symbols = self.record.bound(layout.T_SYMBOLS)
         symbols[at : at + layout.SYMBOL] = kind, keys, action, least
 
+    def define_later(self, symbol: int, make: Callable[[], int]) -> None:
+        """Have ``make()`` say which action a defined symbol has when a text first asks for it."""
+        self._undefined[symbol] = make
+
     def define_action(self, symbol: int, action: int) -> None:
         """Say which action a defined symbol has where it is possible."""
         at = layout.SYMBOL * symbol + layout.SYMBOL_ACTION
@@ -744,6 +750,11 @@ class Tables:
             copy_moves(self.moves, larger)
             self.moves = larger
             self.record.bind(layout.T_MOVES, larger)
+        make = self._undefined.pop(symbol, None)
+        if make is not None:
+            self.define_action(symbol, make())
+            if derive_move(words, register, symbol) >= 0:
+                return
         frame = self.frame(register)
         assert frame is not None
         after, action = frame.move(symbol)

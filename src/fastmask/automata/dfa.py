@@ -46,10 +46,11 @@ class Dfa:
     The arrays given may be any automaton; what is kept is the minimal one.
     """
 
-    __slots__ = ("_arrays", "_digest")
+    __slots__ = ("_arrays", "_digest", "_live_bytes")
 
     _arrays: Arrays
     _digest: str | None
+    _live_bytes: I64 | None
 
     def __new__(cls, classes: Any, table: Any, start: int, labels: Any) -> Dfa:
         rows = contiguous(table, np.int32)
@@ -74,6 +75,7 @@ class Dfa:
         dfa = object.__new__(cls)
         dfa._arrays = arrays
         dfa._digest = None
+        dfa._live_bytes = None
         return dfa
 
     # What it is made of.
@@ -492,8 +494,9 @@ class Dfa:
 
     def live_bytes(self) -> I64:
         """On how many bytes each state goes on, int64[n_states]."""
-        counts: I64 = (self._arrays.table != 0) @ self._byte_counts()
-        return counts
+        if self._live_bytes is None:
+            self._live_bytes = np.where(self._arrays.table, self._byte_counts(), 0).sum(axis=1)
+        return self._live_bytes
 
     def _byte_counts(self) -> I64:
         """Bytes in each class (an abstract symbol counts as one)."""

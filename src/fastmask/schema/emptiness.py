@@ -57,6 +57,13 @@ class Emptiness:
             return True
         if question in self._empty:
             return False
+        if question.__class__ is not Value and question.type < ARRAY:
+            plan = self._fill(question, None)
+            if plan is None:
+                self._empty.add(question)
+            else:
+                self._plans[question] = plan
+            return plan is not None
         with self._formulas.question():
             self._solve(question)
         return question in self._plans

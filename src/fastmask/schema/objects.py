@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..automata import Dfa, any_text
@@ -327,8 +328,10 @@ class ObjectRule:
         define(self._comma, layout.COMMA, 0 if self._classes else every)
         for name, symbol in self._key_symbols.items():
             define(symbol, layout.KEY, self._bits[name], least=least)
-        for symbol in self._other_symbols:
+            self.tables.define_later(symbol, partial(self._member, self.names[name]))
+        for symbol, (_, value, _) in zip(self._other_symbols, self._classes, strict=True):
             define(symbol, layout.OTHER, least=least)
+            self.tables.define_later(symbol, partial(self._jump, value))
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -347,10 +350,7 @@ class ObjectRule:
         if name is not None:
             if not self._may_come(frame, name):
                 return 0, layout.DEAD
-            after, action = self._after_key(frame, name, self.names[name], self._member)
-            if self._number and not frame.apart:
-                self.tables.define_action(symbol, action)
-            return after, action
+            return self._after_key(frame, name, self.names[name], self._member)
         if symbol in self._guards:
             names, state = self._guards[symbol]
             alive = any(self._may_come(frame, name) for name in names)
@@ -359,10 +359,7 @@ class ObjectRule:
             if None in frame.seen:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
             where = self._other_symbols.index(symbol)
-            after, action = self._after_key(frame, where, self._classes[where][1], self._jump)
-            if self._number and not frame.apart:
-                self.tables.define_action(symbol, action)
-            return after, action
+            return self._after_key(frame, where, self._classes[where][1], self._jump)
         text = _key_text(self.tables.texts[symbol])
         return self._after_key(frame, text, self._value_of(text), self._jump)
 

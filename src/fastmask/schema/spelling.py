@@ -300,11 +300,15 @@ def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa
         dfa = spelled(language(formulas, strings), every)
     else:
         dfa = _these_strings(_passing(strings, formulas), every)
-    if dfa.table.size <= _LARGEST_KNOWN:
-        if len(_known_strings) >= _MOST_KNOWN:
-            _known_strings.clear()
-        _known_strings[identity, every] = dfa
+    is_large = dfa.table.size > _LARGE
+    if len(_known_strings) >= _MOST_KNOWN or (is_large and _known_cells() > _MOST_CELLS):
+        _known_strings.clear()
+    _known_strings[identity, every] = dfa
     return dfa
+
+
+def _known_cells() -> int:
+    return sum(dfa.table.size for dfa in _known_strings.values())
 
 
 def _only_format(strings: Strings) -> str | None:
@@ -324,7 +328,8 @@ def _format_texts(name: str, every: bool) -> Dfa:
 
 
 _MOST_KNOWN = 1_024
-_LARGEST_KNOWN = 100_000  # cells
+_LARGE = 10_000  # cells
+_MOST_CELLS = 2_000_000  # with the last one on top of them
 _known_strings: dict[tuple[Any, bool], Dfa] = {}
 
 
