@@ -67,3 +67,22 @@ def test_what_json_has_no_word_for(schema, path):
 def test_an_integer_of_very_many_digits_is_still_json():
     with pytest.raises(fm.BudgetError, match="decimal places"):
         fm.Grammar.from_json_schema('{"const": %s}' % ("7" * 5_000))
+
+
+def test_multiples_of_a_large_prime_are_spelled_as_floats_too():
+    grammar = fm.Grammar.from_json_schema({"type": "number", "multipleOf": 7919})
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile(grammar)
+
+    def is_taken(text: str) -> bool:
+        matcher = fm.GrammarMatcher(compiled)
+        return matcher.accept_bytes(text) and matcher.is_completed()
+
+    for factor in (0, 1, -3, 10**15, 123_456_789, 10**40):
+        multiple = 7919 * factor
+        assert is_taken(str(multiple))
+        if Decimal(repr(float(multiple))) == multiple:
+            assert is_taken(repr(float(multiple)))
+        assert not is_taken(str(multiple + 1))
+    assert is_taken("7.919e+50")
+    assert not is_taken("7.918e+50")
+    assert not is_taken("7.919e-05")

@@ -1,14 +1,12 @@
 """What exponents add to the plain decimals of a set of numbers.
 
-Both functions take an automaton over plain decimals that accepts by value (see
-`fastmask.schema.number_text`) and read a text with an exponent the way its plain decimal would be
-read: the point moved by as many places, zeros put in where digits end. So whatever the set is, a
-text is accepted only if its exact value is in it.
+An automaton over plain decimals that accepts by value (see `fastmask.schema.number_text`) reads a
+text with an exponent the way its plain decimal would be read: the point moved by as many places,
+zeros put in where digits end. So whatever the set is, a text is accepted only if its exact value is
+in it.
 
-`with_float_forms` adds what ``repr(float)`` prints with an exponent: one digit before the point, at
-most seventeen in all, no zero at their end, an exponent of -05 and below or +16 and above.
-
-`with_exponents` adds all other spellings. By how many places the point moves is guessed while
+`with_float_forms` (`fastmask.schema.float_forms`) adds what ``repr(float)`` prints with an
+exponent, `with_exponents` all other spellings. By how many places the point moves is guessed while
 digits are read, and compared with the exponent at the end. That is regular only if the written
 digits it moves over are bounded (`MOST_DIGITS`); zeros that have to be put in are not, for an
 automaton that reads zeros ends in a loop.
@@ -16,22 +14,13 @@ automaton that reads zeros ends in a loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any
 
 from ..automata import Dfa, Nfa
 from ..errors import BudgetError
-from .number_text import (
-    COLUMNS,
-    DOT,
-    EXPONENT,
-    MINUS,
-    Row,
-    built,
-    json_numbers,
-    numbers_between,
-)
+from .float_forms import decimal_moves, with_float_forms
+from .number_text import DOT, MINUS, json_numbers, numbers_between
 
 __all__ = ["MOST_DIGITS", "with_exponents", "with_float_forms"]
 
@@ -42,18 +31,6 @@ _LEAST_DIGITS = 3
 _WEIGHT = 600
 _STATE_LIMIT = 200_000
 _STEP_LIMIT = 20_000_000
-
-_LAST_PLACE = 16  # places of a double behind its first digit
-_SMALL = range(5, 325)  # negative exponents that repr prints
-_LARGE = range(16, 309)
-_SMALL_BITS, _LARGE_BITS = (sum(1 << exponent for exponent in r) for r in (_SMALL, _LARGE))
-_ONE_OF_EACH = [bytes(COLUMNS).index(column) for column in range(EXPONENT)]
-
-
-def _rows(dfa: Dfa) -> list[list[int]]:
-    """Targets of each state by digit, then those of minus and point."""
-    rows: list[list[int]] = dfa.table[:, dfa.classes[_ONE_OF_EACH]].tolist()
-    return rows
 
 
 class _Zeros:
@@ -84,150 +61,6 @@ class _Zeros:
         return known
 
 
-# What repr prints.
-
-
-def with_float_forms(dfa: Dfa) -> Dfa:
-    """The numbers of a set as plain decimals, or as ``repr(float)`` prints some of them."""
-    return built(("sign", dfa.start), _FloatForms(dfa).moves)
-
-
-class _FloatForms:
-    """States beside those of the plain automaton, which are numbers.
-
-    ("digits", plain, large, small, places, whole): the first digit was read, the point (places is
-    0, -1 before it) and more digits. ``plain`` is the state of the digits as they stand, ``large``
-    that of the same digits without a point, ``small`` the states of the same digits behind a point
-    and zeros, each with the bits of its exponents. ``whole``: an exponent may follow.
-    """
-
-    def __init__(self, dfa: Dfa) -> None:
-        self._rows = _rows(dfa)
-        self._labels: list[int] = dfa.labels.tolist()
-        self._zeros = _Zeros(self._rows, self._labels)
-        # Digits that the automaton treats alike, zero by itself.
-        classes = dfa.classes[0x30:0x3A].tolist()
-        alike = {(kind, digit > 0): digit for digit, kind in reversed([*enumerate(classes)])}
-        self._like = [alike[kind, digit > 0] for digit, kind in enumerate(classes)]
-
-    def moves(self, state: Any) -> tuple[Row, bool]:
-        """Targets by column, and whether a text may end here."""
-        if isinstance(state, int):
-            return self._rows[state], self._labels[state] != 0
-        if isinstance(state, _Node):
-            return state.row, state.accepting
-        kind, *rest = state
-        if kind == "sign":
-            return self._first(rest[0]), False
-        if kind == "exponent":
-            small, large = (_node(bits) if bits else 0 for bits in rest)
-            return [0] * MINUS + [small, 0, 0, large], False
-        return self._digits(*rest)
-
-    def _first(self, signed: int) -> Row:
-        """Behind the sign, or where it may stand."""
-        before = self._rows[signed]
-        row: list[Hashable] = [*before]
-        if before[MINUS]:
-            row[MINUS] = ("sign", before[MINUS])
-        groups = self._groups(before[0])
-        for digit, like in enumerate(self._like):
-            if digit:
-                is_like = like < digit
-                row[digit] = (
-                    row[like] if is_like else self._state(before, before, groups, digit, -1)
-                )
-        return row
-
-    def _groups(self, zero: int) -> list[tuple[int, int]]:
-        """States behind ``0.`` and zeros, with the bits of the exponents that put in so many."""
-        state = self._rows[self._rows[zero][DOT]][0]
-        groups: list[tuple[int, int]] = []
-        n_zeros = 1
-        for exponent in _SMALL:
-            while n_zeros < exponent - 1:
-                state = self._rows[state][0]
-                n_zeros += 1
-            if not state:
-                break
-            if self._rows[state][0] == state:
-                groups.append((state, _SMALL_BITS >> exponent << exponent))
-                break
-            groups.append((state, 1 << exponent))
-        return groups
-
-    def _state(
-        self, plain: list[int], large: list[int], small: Any, digit: int, places: int
-    ) -> Hashable:
-        """The state behind one more digit; ``plain`` and ``large`` are rows."""
-        if not small:  # as for all sets of integers
-            if not large[digit]:
-                return plain[digit]
-            return ("digits", plain[digit], large[digit], (), places, digit != 0)
-        after = [(self._rows[state][digit], bits) for state, bits in small]
-        if len(after) > 1:
-            joined: dict[int, int] = {}
-            for state, bits in after:
-                joined[state] = joined.get(state, 0) | bits
-            after = [*joined.items()]
-        after = [pair for pair in after if pair[0]]
-        if not large[digit] and not after:
-            return plain[digit]
-        return ("digits", plain[digit], large[digit], tuple(after), places, digit != 0)
-
-    def _digits(
-        self, plain: int, large: int, small: Any, places: int, whole: bool
-    ) -> tuple[Row, bool]:
-        row: list[Hashable] = [*self._rows[plain]]
-        if places < 0:
-            row[DOT] = ("digits", row[DOT], large, small, 0, False)
-        elif places < _LAST_PLACE:
-            rows = self._rows[plain], self._rows[large]
-            for digit, like in enumerate(self._like):
-                is_like = like < digit
-                row[digit] = row[like] if is_like else self._state(*rows, small, digit, places + 1)
-        if whole:
-            row.append(self._exponent(large, small, max(places, 0)))
-        return row, self._labels[plain] != 0
-
-    def _exponent(self, large: int, small: Any, places: int) -> Hashable:
-        bits, count, forever = self._zeros.accepted(large)
-        if forever:
-            bits |= (1 << 400) - (1 << count)
-        large_bits = bits << places & _LARGE_BITS
-        small_bits = 0
-        for state, group in small:
-            if self._labels[state]:
-                small_bits |= group
-        return ("exponent", small_bits, large_bits) if small_bits or large_bits else 0
-
-
-class _Node:
-    """A state inside an exponent as repr prints it: what may follow by digit."""
-
-    __slots__ = ("accepting", "row")
-
-    def __init__(self, row: list[Hashable], accepting: bool) -> None:
-        self.row = row
-        self.accepting = accepting
-
-
-@lru_cache(maxsize=4_096)
-def _node(exponents: int | tuple[str, ...]) -> _Node:
-    """The state before a set of exponents: their bits, or what is left of their digits."""
-    if isinstance(exponents, int):
-        bits = range(exponents.bit_length())
-        return _node(tuple(f"{bit:02d}" for bit in bits if exponents >> bit & 1))
-    row: list[Hashable] = []
-    for digit in "0123456789":
-        below = tuple(text[1:] for text in exponents if text[:1] == digit)
-        row.append(_node(below) if below else 0)
-    return _Node(row, "" in exponents)
-
-
-# Every spelling.
-
-
 def with_exponents(dfa: Dfa) -> Dfa:
     """The numbers of a set in every spelling that moves the point over few enough digits.
 
@@ -253,7 +86,7 @@ class _Exponents:
     """
 
     def __init__(self, dfa: Dfa) -> None:
-        self._rows = _rows(dfa)
+        self._rows: list[list[int]] = decimal_moves(dfa).tolist()
         self._labels: list[int] = dfa.labels.tolist()
         self._zeros = _Zeros(self._rows, self._labels)
         self._most = max(_LEAST_DIGITS, min(MOST_DIGITS, _WEIGHT // dfa.n_states))
