@@ -79,13 +79,13 @@ def written(value: Any) -> str:
             "levels of nesting", sys.getrecursionlimit(), "use $ref for deep schemas"
         ) from None
     except TypeError as error:
-        raise GrammarSyntaxError(f"the schema is not JSON: {error}", path="") from None
+        raise GrammarSyntaxError(f"the schema is not JSON: {error}", path="#") from None
     return re.sub(f'"{marker}(.*?){marker}"', r"\1", text) if marker in text else text
 
 
 def _pointer(value: Any, wanted: Any) -> str:
     """Where an item stands in a value, as a JSON pointer."""
-    todo: list[tuple[Any, str]] = [(value, "")]
+    todo: list[tuple[Any, str]] = [(value, "#")]
     while todo:
         item, path = todo.pop()
         if item is wanted:
@@ -95,4 +95,4 @@ def _pointer(value: Any, wanted: Any) -> str:
             todo += ((child, f"{path}/{n}") for n, child in zip(names, item.values(), strict=True))
         elif isinstance(item, list | tuple):
             todo += ((child, f"{path}/{i}") for i, child in enumerate(item))
-    return ""
+    return "#"

@@ -250,9 +250,9 @@ _BY_URI = {
 }
 
 
-def draft_named(name: str) -> Draft | None:
+def draft_named(name: str | int) -> Draft | None:
     """The draft that an option (``"7"``, ``"draft-07"``, ``"2019-09"``) or a ``$schema`` names."""
-    text = name.strip()
+    text = str(name).strip()
     if "://" in text:
         known = _BY_URI.get(text.partition("://")[2].rstrip("#").rstrip("/"))
         return DRAFTS[known] if known else None

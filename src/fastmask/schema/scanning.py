@@ -24,6 +24,7 @@ Node: TypeAlias = "dict[str, Any] | bool"
 _NODE_LIMIT = 1_000_000
 _DEPTH_LIMIT = 2_000
 _HARMLESS = frozenset((str, int, bool, type(None), dict, list))
+_STRING = frozenset((str,))
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 
 
@@ -116,6 +117,8 @@ class Scanner:
                     elif shape == keywords.SCHEMAS_BY_NAME or shape == keywords.PATTERNS:
                         if not isinstance(value, dict):
                             self._wrong(node, keyword, "an object of schemas", value)
+                        if not _STRING.issuperset(map(type, value)):
+                            self._check_names(node, keyword, value)
                         self._count += len(value)
                         for child in value.values():
                             if child.__class__ is dict:
@@ -211,6 +214,7 @@ class Scanner:
         elif not isinstance(value, dict):
             self._wrong(node, keyword, "an object", value)
         else:
+            self._check_names(node, keyword, value)
             self._count += len(value)
             for child in value.values():
                 if isinstance(child, list | tuple) or shape == keywords.REQUIREMENTS:
@@ -237,6 +241,10 @@ class Scanner:
             isinstance(name, str) and name in TYPE_MASKS for name in names
         ):
             self._wrong(node, "type", "a type name or a list of type names", value)
+
+    def _check_names(self, node: dict[str, Any], keyword: str, value: dict[Any, Any]) -> None:
+        if not all(isinstance(name, str) for name in value):
+            self._wrong(node, keyword, "names that are strings", value)
 
     def _check_strings(self, node: dict[str, Any], keyword: str, value: Any) -> None:
         if not isinstance(value, list | tuple):

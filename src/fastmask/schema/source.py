@@ -174,5 +174,5 @@ def schema_value(schema: Any) -> Any:
     raise GrammarSyntaxError(
         f"a schema is a dict, a bool, JSON text, a pydantic model or a dataclass, "
         f"not {type(schema).__name__}",
-        path="",
+        path="#",
     )
