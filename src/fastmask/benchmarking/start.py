@@ -72,7 +72,7 @@ def run(
         write_npz(load(vocabulary_name), path)
         if "fastmask" in engines:
             for i in range(2 if full else 1):
-                progress("fastmask, nothing compiled yet (about a minute)")
+                progress("fastmask, nothing compiled yet (half a minute)")
                 found = _start("fastmask", path, folder / f"kernels-{i}")
                 record["starts"].append({"engine": "fastmask", "kind": "fresh", **found})
         for label in engines:

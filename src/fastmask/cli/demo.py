@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         return run_with_model(options)
     show: Callable[[str], None] = (lambda _: None) if options.json else print
     started = time.perf_counter()
-    _note("Getting ready: kernels are compiled on the first start (half a minute), then kept.")
+    _note("Getting ready: kernels are compiled on the first start (some 20 seconds), then kept.")
     from ..vocabulary import Vocabulary
 
     _rehearse()
