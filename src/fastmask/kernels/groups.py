@@ -8,9 +8,9 @@ below the node is allowed, and the walk is past its subtree at once: of the 274,
 128,000-token vocabulary it visits 7,000 for [a-z0-9_]*. The plain groups, which strings in general
 are made of, have a trie of their own without such subtrees, and a row of what it lacks.
 
-The groups of a state are found by a search from it: a state that does not read all of them costs
-either itself what it does not read, or the search the group that led to it, whatever is dearer is
-kept (groups are numbered by how much stands in their characters). Beyond ASCII whole characters
+The groups of a state are found by a search from it. Where a state is met that does not read all of
+them, either those it does not read are given up, or the cheapest one on the way, so that it is not
+met: groups are numbered by how much stands in their characters. Beyond ASCII whole characters
 count, so that a byte leads into the middle of one, and only what may follow there has to be read.
 """
 
@@ -32,7 +32,8 @@ FEWEST = 32  # nodes of a subtree for which the groups of a state are looked for
 MOST_PLACES = 512  # met by one search
 MOST_STEPS = 2048  # places looked at by one search, all its attempts together
 SLOTS = 1024
-SCRATCH = SLOTS + 2 * MOST_PLACES
+PLACE = 3
+SCRATCH = SLOTS + PLACE * MOST_PLACES
 MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 
 
@@ -214,17 +215,30 @@ def live_groups(actions, classes, groups, live, shift, state):
 
 
 @inner
-def enter(scratch, n, code, group):
+def enter(scratch, n, code, group, before):
     """Enter a place into the table of those met, if it is new; how many there are then."""
     slot = (code * MULTIPLIER >> 8) & (SLOTS - 1)
     while scratch[slot] != 0:
-        if scratch[SLOTS + 2 * (scratch[slot] - 1)] == code:
+        if scratch[SLOTS + PLACE * (scratch[slot] - 1)] == code:
             return n
         slot = (slot + 1) & (SLOTS - 1)
-    scratch[SLOTS + 2 * n] = code
-    scratch[SLOTS + 2 * n + 1] = group
+    at = SLOTS + PLACE * n
+    scratch[at] = code
+    scratch[at + 1] = group
+    scratch[at + 2] = before
     scratch[slot] = n + 1
     return n + 1
+
+
+@inner
+def cheapest_on_the_way(scratch, place):
+    """The group of the least number on the way to a place, ``NO_GROUP`` for the first one."""
+    cheapest = np.int64(NO_GROUP)
+    while place > 0:
+        at = SLOTS + PLACE * place
+        cheapest = min(cheapest, np.int64(scratch[at + 1]))
+        place = np.int64(scratch[at + 2])
+    return cheapest
 
 
 @inner
@@ -237,9 +251,9 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
     ----------
     live, lasting : int64[states]
         What was found before, 0 for what was not looked for.
-    scratch : int32[SLOTS + 2 * MOST_PLACES]
+    scratch : int32[SCRATCH]
         A hash table of places, and the places: a state and where in a character it is (three
-        bits), and the group that led there.
+        bits), the group that led there, and the place before.
     """
     if lasting[start >> shift] != 0:
         return np.int64(lasting[start >> shift])
@@ -249,14 +263,15 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
     while not is_settled:
         for slot in range(SLOTS):
             scratch[slot] = 0
-        n = np.int64(enter(scratch, np.int64(0), np.int64(start >> shift) << 3, np.int64(NO_GROUP)))
+        code = np.int64(start >> shift) << 3
+        n = np.int64(enter(scratch, np.int64(0), code, np.int64(NO_GROUP), np.int64(0)))
         done = np.int64(0)
         depth = 0
         level_end = n
         before = kept
         while done < n and kept == before:
-            code = np.int64(scratch[SLOTS + 2 * done])
-            led = np.int64(scratch[SLOTS + 2 * done + 1])
+            place = done
+            code = np.int64(scratch[SLOTS + PLACE * place])
             done += 1
             steps += 1
             if n == MOST_PLACES or steps == MOST_STEPS:
@@ -269,7 +284,8 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
             if middle == 0:
                 here = np.int64(live_groups(actions, classes, groups, live, shift, state))
                 if kept & ~here != 0:
-                    kept = max(kept & here, kept & ~(np.int64(1) << led))
+                    cheapest = np.int64(cheapest_on_the_way(scratch, place))
+                    kept = max(kept & here, kept & ~(np.int64(1) << cheapest))
                     break
             else:
                 low = np.int64(least(middle))
@@ -292,7 +308,7 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
                 code = ((action >> shift) << 3) | following
                 if code != last and n < MOST_PLACES:
                     last = code
-                    n = np.int64(enter(scratch, n, code, group))
+                    n = np.int64(enter(scratch, n, code, group, place))
             if done == level_end:
                 level_end = n
                 depth += 1
@@ -300,7 +316,7 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
             kept |= FOR_EVER
             # What was met never leads elsewhere: of those that read no more it is all there is.
             for i in range(n):
-                code = np.int64(scratch[SLOTS + 2 * i])
+                code = np.int64(scratch[SLOTS + PLACE * i])
                 if code & 7 == 0 and live[code >> 3] & EVERY == before:
                     lasting[code >> 3] = KNOWN | kept
             is_settled = True
