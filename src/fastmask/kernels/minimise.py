@@ -14,7 +14,7 @@ from .._jit import inner, kernel
 
 __all__ = ["minimise"]
 
-ROUNDS = 8  # of splitting all states at once
+ROUNDS = 48  # of splitting all states at once, which is the cheaper way up to about there
 HASH_MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 HASH_MASK = 0x7FFFFFFF
 
