@@ -276,9 +276,8 @@ _compiling = threading.RLock()
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """A kernel and its one signature; nothing else is compiled, whatever it is called with."""
 
-    def __init__(self, function: Callable[..., Any], signature: str, brief: bool) -> None:
-        options = {**_OPTIONS, "nogil": not brief}
-        super().__init__(function, targetoptions=options, pipeline_class=_KernelCompiler)
+    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        super().__init__(function, targetoptions=_OPTIONS, pipeline_class=_KernelCompiler)
         self._declared = signature
         if kernel_folder is not None:
             self._cache = _KernelFiles(function, kernel_folder)
@@ -315,20 +314,17 @@ def inner(function: F) -> F:
     return cast(F, _Inner(function)) if JIT_ENABLED else function
 
 
-def kernel(signature: str, brief: bool = False) -> Callable[[F], F]:
+def kernel(signature: str) -> Callable[[F], F]:
     """Decorate an entry kernel: compiled on first use, kept on disk, run without the GIL.
 
     Parameters
     ----------
     signature : str
         The one signature it is ever called with, in Numba's notation.
-    brief : bool
-        Keep the GIL: for what takes under a microsecond, while giving it up takes 40 ns, and more
-        where other threads want it.
     """
 
     def decorate(function: F) -> F:
-        decorated = cast(F, _Kernel(function, signature, brief)) if JIT_ENABLED else function
+        decorated = cast(F, _Kernel(function, signature)) if JIT_ENABLED else function
         KERNELS[function.__name__] = (decorated, signature)
         return decorated
 

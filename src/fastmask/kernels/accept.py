@@ -175,7 +175,7 @@ def accept_one(matcher, token):
     return ACCEPTED
 
 
-@kernel("int64(int64[::1], int64)", brief=True)
+@kernel("int64(int64[::1], int64)")
 def accept_token(matcher, token):
     """Advance ``matcher`` by one text token; NEED_LOCK where the fast path ends."""
     return accept_one(matcher, token)

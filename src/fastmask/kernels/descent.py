@@ -255,7 +255,7 @@ def find_leaf(matcher, tables, rows):
     return leaf
 
 
-@kernel("int64(int64[::1], int64[::1])", brief=True)
+@kernel("int64(int64[::1], int64[::1])")
 def locate_leaf(matcher, rows):
     """Tree node of the matcher's row if it is known, else NEED_LOCK."""
     return find_leaf(matcher, record_at(matcher[M_TABLES], T_SIZE), rows)

@@ -102,7 +102,7 @@ def fill_one(matcher, rows, bitmask, index):
     return np.int64((flags & FULL) == 0)
 
 
-@kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64)", brief=True)
+@kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64)")
 def fill_bitmask(matcher, rows, bitmask, index):
     """Copy the matcher's row into ``bitmask[index]`` if it is known."""
     return fill_one(matcher, rows, bitmask, index)
