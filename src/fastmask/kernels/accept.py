@@ -12,7 +12,6 @@ from .layout import (
     A_FORWARD,
     A_N_MISSING,
     A_NEEDED,
-    A_PENDING,
     A_PREFIX,
     A_RESULT,
     A_SIZE,
@@ -20,7 +19,6 @@ from .layout import (
     A_TEXT,
     A_THREADS,
     A_TOP,
-    A_WORK,
     ACCEPTED,
     ANY_TEXT,
     AT_MOST,
@@ -55,7 +53,6 @@ from .layout import (
     SET,
     STEP,
     T_ACTIONS,
-    T_ALTS,
     T_CLASSES,
     T_FIRST_TOKEN_COLUMN,
     T_MOVES,
@@ -218,15 +215,9 @@ def read_data(matcher, rows, configuration, data, start, end, column):
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
-    work = view_i32(arena, A_WORK)
-    pending = view_i32(arena, A_PENDING)
     prefix = view_i32(arena, A_PREFIX)
     forward = view_i32(arena, A_FORWARD)
     classes = view_u8(tables, T_CLASSES)
-    actions = view_i32(tables, T_ACTIONS)
-    programs = view_i32(tables, T_PROGRAMS)
-    alts = view_i32(tables, T_ALTS)
-    moves = view_i64(tables, T_MOVES)
     arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
@@ -244,11 +235,8 @@ def read_data(matcher, rows, configuration, data, start, end, column):
             symbol = np.int64(classes[data[start + i]])
         target = half - source
         count = np.int64(
-            general_step(
-                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
-                tables, arena, rows, budget, source, count, KEEP, symbol, 0, target,
-            )
-        )  # fmt: skip
+            general_step(tables, arena, rows, budget, source, count, KEEP, symbol, 0, target)
+        )
         if count < 0 or arena[A_N_MISSING] != 0:
             arena[A_RESULT] = i
             return count if count < 0 else np.int64(NEED_EXPANSION)
@@ -318,29 +306,18 @@ def next_bytes(matcher, rows, configuration, allowed):
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
-    work = view_i32(arena, A_WORK)
-    pending = view_i32(arena, A_PENDING)
-    prefix = view_i32(arena, A_PREFIX)
     classes = view_u8(tables, T_CLASSES)
-    actions = view_i32(tables, T_ACTIONS)
-    programs = view_i32(tables, T_PROGRAMS)
-    alts = view_i32(tables, T_ALTS)
-    moves = view_i64(tables, T_MOVES)
     for i in range(256):
         allowed[i] = 0
     arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
+    budget = np.int64(tables[T_STEP_BUDGET])
     half = threads.size // THREAD // 2
     count = load_threads(cells, threads, arena, configuration, half)
     for column in range(tables[T_FIRST_TOKEN_COLUMN]):
         arena[A_TOP] = arena[A_CAPACITY]
-        n = np.int64(
-            general_step(
-                actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
-                tables, arena, rows, tables[T_STEP_BUDGET], 0, count, KEEP, column, 0, half,
-            )
-        )  # fmt: skip
+        n = np.int64(general_step(tables, arena, rows, budget, 0, count, KEEP, column, 0, half))
         if n < 0 or arena[A_N_MISSING] != 0:
             return n if n < 0 else np.int64(NEED_EXPANSION)
         if n > 0:
@@ -361,18 +338,12 @@ def read_tokens(matcher, rows, configuration, token_ids, first, read):
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
-    work = view_i32(arena, A_WORK)
-    pending = view_i32(arena, A_PENDING)
-    prefix = view_i32(arena, A_PREFIX)
     classes = view_u8(tables, T_CLASSES)
-    actions = view_i32(tables, T_ACTIONS)
-    programs = view_i32(tables, T_PROGRAMS)
-    alts = view_i32(tables, T_ALTS)
-    moves = view_i64(tables, T_MOVES)
     data = view_u8(tables, T_TOKEN_BYTES)
     offsets = view_i32(tables, T_TOKEN_OFFSETS)
     arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
+    budget = np.int64(tables[T_STEP_BUDGET])
     third = threads.size // THREAD // 3
     n_start = load_threads(cells, threads, arena, configuration, third)
     for item in range(first, token_ids.size):
@@ -385,13 +356,10 @@ def read_tokens(matcher, rows, configuration, token_ids, first, read):
         count = np.int64(n_start)
         for i in range(offsets[token], offsets[token + 1]):
             target = third if source != third else 2 * third
+            column = np.int64(classes[data[i]])
             count = np.int64(
-                general_step(
-                    actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
-                    tables, arena, rows, tables[T_STEP_BUDGET], source, count, KEEP,
-                    np.int64(classes[data[i]]), 0, target,
-                )
-            )  # fmt: skip
+                general_step(tables, arena, rows, budget, source, count, KEEP, column, 0, target)
+            )
             if count == NEED_TEXT:
                 read[item] = i - offsets[token]
                 break

@@ -24,14 +24,11 @@ from .layout import (
     A_N_MISSING,
     A_NEEDED,
     A_NOTE,
-    A_PENDING,
-    A_PREFIX,
     A_SEARCH,
     A_STATE,
     A_STEPS,
     A_THREADS,
     A_TOP,
-    A_WORK,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
@@ -80,7 +77,6 @@ from .layout import (
     RETURN,
     SET,
     T_ACTIONS,
-    T_ALTS,
     T_BELOW,
     T_CLASSES,
     T_COLUMN_OFFSETS,
@@ -187,16 +183,12 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     """
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
-    work = view_i32(arena, A_WORK)
-    pending = view_i32(arena, A_PENDING)
-    prefix = view_i32(arena, A_PREFIX)
     states = view_i32(arena, A_STATE)
     frame_at = view_i32(arena, A_FRAME)
     frames = view_i32(arena, A_FRAMES)
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
-    alts = view_i32(tables, T_ALTS)
     moves = view_i64(tables, T_MOVES)
     whole_skip = view_i32(tables, T_TRIE_SKIP)
     rest_node = view_i32(tables, T_REST_NODE)
@@ -468,11 +460,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                         live = np.int64(1)
                     live = np.int64(
                         general_step(
-                            actions, programs, alts, moves, cells, threads, work, pending, prefix,
-                            events, tables, arena, rows, budget, start, live, stopped, column, here,
-                            free,
+                            tables, arena, rows, budget, start, live, stopped, column, here, free
                         )
-                    )  # fmt: skip
+                    )
                     if live < 0:
                         return live
                     if 2 * arena[A_N_MISSING] >= most_missing:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import kernel, record_at, view_i32, view_i64, view_u8
+from .._jit import kernel, record_at, view_i32, view_u8
 from .accept import load_threads
 from .layout import (
     A_CAPACITY,
     A_CELLS,
     A_N_MISSING,
     A_NEEDED,
-    A_PENDING,
-    A_PREFIX,
     A_SIZE,
     A_STEPS,
     A_THREADS,
     A_TOP,
-    A_WORK,
     DEAD,
     KEEP,
     M_ARENA,
@@ -28,15 +25,12 @@ from .layout import (
     NEED_EXPANSION,
     NEED_SPACE,
     T_ACTIONS,
-    T_ALTS,
     T_CLASSES,
     T_COLUMN_OFFSETS,
     T_COLUMN_TOKENS,
     T_END_COLUMN,
     T_END_TOKENS,
     T_FIRST_TOKEN_COLUMN,
-    T_MOVES,
-    T_PROGRAMS,
     T_SIZE,
     T_STEP_BUDGET,
     T_TOKEN_BYTES,
@@ -54,14 +48,8 @@ def naive_row(matcher, rows, configuration, is_text, row):
     arena = record_at(matcher[M_ARENA], A_SIZE)
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
-    work = view_i32(arena, A_WORK)
-    pending = view_i32(arena, A_PENDING)
-    prefix = view_i32(arena, A_PREFIX)
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
-    programs = view_i32(tables, T_PROGRAMS)
-    alts = view_i32(tables, T_ALTS)
-    moves = view_i64(tables, T_MOVES)
     data = view_u8(tables, T_TOKEN_BYTES)
     offsets = view_i32(tables, T_TOKEN_OFFSETS)
     column_offsets = view_i32(tables, T_COLUMN_OFFSETS)
@@ -75,6 +63,7 @@ def naive_row(matcher, rows, configuration, is_text, row):
     arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
     arena[A_TOP] = arena[A_CAPACITY]
+    budget = np.int64(tables[T_STEP_BUDGET])
     third = threads.size // THREAD // 3
     n_start = load_threads(cells, threads, arena, configuration, third)
     for item in range(size + end_column - first_column + 1):
@@ -107,12 +96,8 @@ def naive_row(matcher, rows, configuration, is_text, row):
                     continue
             target = third if source != third else 2 * third
             count = np.int64(
-                general_step(
-                    actions, programs, alts, moves, cells, threads, work, pending, prefix, prefix,
-                    tables, arena, rows, tables[T_STEP_BUDGET], source, count, KEEP, column, 0,
-                    target,
-                )
-            )  # fmt: skip
+                general_step(tables, arena, rows, budget, source, count, KEEP, column, 0, target)
+            )
             if count < 0 or arena[A_N_MISSING] != 0:
                 return count if count < 0 else np.int64(NEED_EXPANSION)
             if count > third or arena[A_NEEDED] != 0:

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, view_i32
+from .._jit import inner, view_i32, view_i64
 from .cells import insert
 from .layout import (
+    A_CELLS,
     A_GUESSED,
     A_MISSING,
     A_N_MISSING,
     A_NEEDED,
     A_PENDING,
+    A_PREFIX,
     A_STEPS,
     A_TEXT,
     A_THREADS,
@@ -55,6 +57,10 @@ from .layout import (
     RETURN,
     SET,
     STEP,
+    T_ACTIONS,
+    T_ALTS,
+    T_MOVES,
+    T_PROGRAMS,
     THREAD,
     UNKNOWN,
     WORK,
@@ -143,10 +149,7 @@ def union(cells, prefix, arena, head, other):
 
 
 @inner
-def general_step(
-    actions, programs, alts, moves, cells, threads, work, pending, prefix, events, tables,
-    arena, rows, budget, source, count, resume, column, place, target,
-):  # fmt: skip
+def general_step(tables, arena, rows, budget, source, count, resume, column, place, target):
     """Move threads[source:source + count] over one column; the results go to threads[target:].
 
     Unless ``resume`` is KEEP the first thread starts with that action instead of its state's.
@@ -154,6 +157,16 @@ def general_step(
     needed an event at ``place`` is left. What the front end has not made yet is noted as missing,
     and counts as dead: the caller has to look.
     """
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    alts = view_i32(tables, T_ALTS)
+    moves = view_i64(tables, T_MOVES)
+    cells = view_i32(arena, A_CELLS)
+    threads = view_i32(arena, A_THREADS)
+    work = view_i32(arena, A_WORK)
+    pending = view_i32(arena, A_PENDING)
+    prefix = view_i32(arena, A_PREFIX)
+    events = view_i32(rows, R_EVENTS)
     n_work = 0
     for i in range(source, source + count):
         state = np.int64(threads[THREAD * i])
