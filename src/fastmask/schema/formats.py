@@ -6,8 +6,8 @@ hours, as all zones have), lengths of labels and names, IPv6 with its embedded I
 decoded: an ``xn--`` label is a label. ``regex`` is ECMAScript's grammar for groups nested to a
 depth of six, back references by number or to names not among it.
 
-An automaton is made when a format is first asked for, once per process; those that would take a
-second are kept in files (`fastmask.schema.ready`).
+An automaton is made when a format is first asked for, once per process; those that would take
+2 ms to a second are kept in files (`fastmask.schema.ready`).
 """
 
 from __future__ import annotations
