@@ -297,6 +297,11 @@ class Tables:
             members[list(vocabulary.eos_token_ids)] = False
         return members
 
+    @property
+    def absent_bytes(self) -> bytes:
+        """Bytes that no token of the vocabulary has."""
+        return _absent_bytes(self.vocabulary)
+
     # --- layout ----------------------------------------------------------------------------------
 
     def _lay_out(self, networks: Networks, schemas: list[Schema]) -> None:

@@ -22,6 +22,7 @@ from ..automata import Dfa
 from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
+from .alphabet import SpelledEmptiness, alphabet_without
 from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .counting import count_characters
 from .lists import LongList
@@ -63,8 +64,11 @@ class SchemaAutomaton:
     ) -> None:
         self.tables = tables
         self.formulas = formulas
-        self.emptiness = formulas.emptiness
         self.policy = policy
+        self.alphabet = alphabet_without(tables.absent_bytes)
+        self.emptiness = formulas.emptiness
+        if not self.alphabet.is_whole:
+            self.emptiness = SpelledEmptiness(formulas, policy, self.alphabet)
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
         self._embedded: dict[Dfa, int] = {}
@@ -77,6 +81,17 @@ class SchemaAutomaton:
     def is_empty(self, question: Any) -> bool:
         """Whether nothing is in a value formula, or in a conjunction."""
         return not self.emptiness.holds_something(question)
+
+    def spells_key(self, name: str) -> bool:
+        """Whether the vocabulary has the bytes of some spelling of a key."""
+        emptiness = self.emptiness
+        return not isinstance(emptiness, SpelledEmptiness) or emptiness.spells_key(name)
+
+    def spells_some(self, keys: Dfa) -> bool:
+        """Whether it has those of some of the keys, given by their UTF-8."""
+        if self.alphabet.is_whole:
+            return True
+        return not self.alphabet.restricted(spelling.key_language(keys, self.policy)).is_empty
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -127,7 +142,8 @@ class SchemaAutomaton:
             elif type_ == BOOLEAN:
                 for key in conjunctions[0].allowed.union(*(c.allowed for c in conjunctions)):
                     word = b"true" if key == TRUE_KEY else b"false"
-                    row[word[0]] = self._word(word[1:])
+                    if self.alphabet.spells(word):
+                        row[word[0]] = self._word(word[1:])
             elif type_ == NUMBER:
                 spellings = self.formulas.spellings
                 first = self._scalar(
@@ -263,7 +279,8 @@ class SchemaAutomaton:
     def _long_list(self, conjunction: Any, texts: list[bytes]) -> int:
         key = ("list", conjunction.identity())
         if key not in self._rules:
-            self._rules[key] = LongList(self.tables, texts, self.end)
+            spelled = [text for text in texts if self.alphabet.spells(text)]
+            self._rules[key] = LongList(self.tables, spelled, self.end)
         return int(self._rules[key].start)
 
     def _scalar(self, languages: list[Dfa]) -> int:
@@ -279,6 +296,7 @@ class SchemaAutomaton:
         Returns its first state, 0 if it accepts nothing. An accepting state from which nothing more
         can be read is ``end`` itself.
         """
+        dfa = self.alphabet.restricted(dfa)
         if dfa.is_empty:
             return 0
         key = (dfa, end)
@@ -320,6 +338,7 @@ class SchemaAutomaton:
         Nothing may follow in it behind what it accepts. Returns its first state, 0 if it is empty.
         """
         tables = self.tables
+        dfa = self.alphabet.restricted(dfa)
         n = dfa.n_states
         base = tables.new_states(n - 1) >> tables.shift
         ids = (np.arange(n) + base - 1) << tables.shift
@@ -332,7 +351,9 @@ class SchemaAutomaton:
 
     def _counted(self, conjunction: Any) -> int:
         """The action on the opening quote of strings whose characters are counted."""
-        strings, least, most = spelling.counted_strings(conjunction, self.formulas, self.policy)
+        strings, least, most = spelling.counted_strings(
+            conjunction, self.formulas, self.policy, self.alphabet.restricted
+        )
         key = ("counted", strings, least, most)
         action = self._rules.get(key)
         if action is None:
@@ -451,6 +472,7 @@ class SchemaAutomaton:
 
         Returns the state behind the opening quote, the first state, and the number of states.
         """
+        dfa = self.alphabet.restricted(dfa)
         state = self.embed(dfa, self.end)
         return state, state - ((dfa.start - 1) << self.tables.shift), dfa.n_states - 1
 

@@ -51,7 +51,7 @@ class Emptiness:
 
     def holds_something(self, question: Any) -> bool:
         """Whether a value formula, or a conjunction, holds any value."""
-        if question.__class__ is Value and surely_holds(question):
+        if question.__class__ is Value and self.surely_holds(question):
             return True
         if question in self._plans:
             return True
@@ -141,7 +141,7 @@ class Emptiness:
             missing: list[Value] = []
 
             def can(value: Value, reader: Any = question, missing: list[Any] = missing) -> bool:
-                if value in plans or surely_holds(value):
+                if value in plans or self.surely_holds(value):
                     return True
                 if value is FALSE or value in empty:
                     return False
@@ -166,9 +166,9 @@ class Emptiness:
         if not isinstance(question, Value):
             return self._fill(question, can)
         if question.kind == AMONG:
-            spelled = filter(can_be_spelled, question.constants)
-            key = min(spelled, key=repr, default=None)
-            return None if key is None else (None, key)
+            plan = self._of_constants(question)
+            if plan is not None:
+                return plan
         for type_ in range(6):
             if question.types >> type_ & 1:
                 for conjunction in self._formulas.conjunctions(question, type_):
@@ -178,6 +178,16 @@ class Emptiness:
                     if missing:
                         return None
         return None
+
+    def _of_constants(self, value: Value) -> Plan | None:
+        """A plan for constants: one of them."""
+        spelled = filter(can_be_spelled, value.constants)
+        key = min(spelled, key=repr, default=None)
+        return None if key is None else (None, key)
+
+    def surely_holds(self, value: Value) -> bool:
+        """Whether a formula holds something, told from its outside."""
+        return surely_holds(value)
 
     def _fill(self, conjunction: Any, can: Any) -> Plan | None:
         """A plan for one conjunction, as far as is known of its members."""

@@ -65,7 +65,9 @@ class ListedStrings:
                     ways = spelling.few_spellings(text, automaton.policy)
                     if ways is None:
                         return None
-                    spelled[text] = ways
+                    ways = list(filter(automaton.alphabet.spells, ways))
+                    if ways:
+                        spelled[text] = ways
         return cls(automaton, spelled) if spelled else None
 
 

@@ -125,7 +125,11 @@ class ObjectRule:
         in_order = [*names]
         names.update(dict.fromkeys(_taken_from(classes)))
         members = {name: formulas.member(conjunction, name) for name in names}
-        possible = {n: value for n, value in members.items() if not automaton.is_empty(value)}
+        possible = {
+            name: value
+            for name, value in members.items()
+            if automaton.spells_key(name) and not automaton.is_empty(value)
+        }
         self._begin_rule(automaton, depth, possible, frozenset(names) - possible.keys())
         self._order = {name: i for i, name in enumerate(in_order) if name in possible}
         self._classes = classes
@@ -493,7 +497,9 @@ class ObjectRule:
             for where, wanted in self.conjunction.universals:
                 if _holds(where, passed):
                     value = formulas.conjunction(value, wanted)
-            if value is not FALSE and not automaton.is_empty(value):
+            if value is FALSE or automaton.is_empty(value):
+                continue
+            if language is None or automaton.spells_some(language):
                 classes.append((language, value, passed))
         return classes
 
@@ -713,7 +719,10 @@ class ObjectRule:
     def _spelled(self, name: str) -> list[bytes] | None:
         """The texts of a key, or None where they are too many to be listed."""
         if name not in self._spellings:
-            self._spellings[name] = spelling.few_spellings(name, self.automaton.policy)
+            texts = spelling.few_spellings(name, self.automaton.policy)
+            if texts is not None:
+                texts = list(filter(self.automaton.alphabet.spells, texts))
+            self._spellings[name] = texts
         return self._spellings[name]
 
     def _wide_keys(self, names: tuple[str, ...]) -> int:

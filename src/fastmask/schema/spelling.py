@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -200,9 +200,12 @@ def needs_counter(strings: Strings) -> bool:
 
 
 def counted_strings(
-    strings: Strings, formulas: Formulas, policy: Policy
+    strings: Strings,
+    formulas: Formulas,
+    policy: Policy,
+    restricted: Callable[[Dfa], Dfa] = lambda texts: texts,
 ) -> tuple[Characters, int, int | None]:
-    """The strings of a conjunction without its bounds, and the bounds.
+    """The strings of a conjunction without its bounds, ``restricted`` to some; and the bounds.
 
     Raises
     ------
@@ -217,14 +220,14 @@ def counted_strings(
         raise BudgetError("characters of one string", _MOST_CHARACTERS, "lower minLength")
     if most is not None and most > _MOST_CHARACTERS:
         most = None  # no text is so long
-    found = _characters(_language(free, formulas, policy))
+    found = _characters(restricted(_language(free, formulas, policy)))
     if least and not (found.is_dense or (most is None and found.is_endless)):
         if least * found.dfa.n_states > _FOLDED_STATES:
             raise BudgetError(
                 "states of a pattern times minLength", _FOLDED_STATES, "lower minLength"
             )
         free.shortest, least = least, 0
-        found = _characters(_language(free, formulas, policy))
+        found = _characters(restricted(_language(free, formulas, policy)))
     return found, least, most
 
 
