@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import fastmask as fm
 from fastmask._jit import JIT_ENABLED
 from fastmask.errors import BitmaskError, MatcherError
+from fastmask.rows import held_rows
 from judge import random_grammar
 from walking import row_ids
 
@@ -136,3 +138,13 @@ def test_a_row_without_any_bit_stops_the_batch():
     fine = fm.GrammarMatcher(compiler.compile_gbnf('root ::= "a"*'))
     with pytest.raises(MatcherError, match="after 2 steps"):
         fm.fill_next_token_bitmasks([fine, stuck], fm.allocate_token_bitmask(2, 3))
+
+
+def test_rows_stay_while_a_batch_may_be_reading_them(compiler):
+    arena = compiler.compile_regex("[a-z]*").arena
+    old = arena.rows
+    references = sys.getrefcount(old)
+    with held_rows():
+        arena._clear_rows()
+        assert sys.getrefcount(old) == references  # the batch's instead of the arena's
+    assert sys.getrefcount(old) == references - 1

@@ -20,8 +20,11 @@ from .kernels import layout
 from .kernels.accept import accept_batch
 from .kernels.rows import fill_batch
 from .matcher import GrammarMatcher
+from .rows import held_rows
 
 __all__ = ["accept_tokens", "fill_next_token_bitmasks"]
+
+_ADDRESS = operator.attrgetter("_address")
 
 
 def fill_next_token_bitmasks(
@@ -55,14 +58,9 @@ def fill_next_token_bitmasks(
     if len(places) != n:
         raise BitmaskError(f"{len(places)} indices for {n} matchers")
     statuses = np.empty(n, np.int64)
-    generations = [m._arena.rows for m in matchers]  # held, so that no row goes under the kernel
-    fill_batch(
-        _addresses(matchers),
-        np.array([g.record.address for g in generations], np.int64),
-        rows,
-        places,
-        statuses,
-    )
+    addresses = _addresses(matchers)
+    with held_rows():
+        fill_batch(addresses, rows, places, statuses)
     for i in np.flatnonzero(statuses < 0).tolist():
         statuses[i] = matchers[i]._fill(rows, int(places[i]))
     applied: npt.NDArray[np.bool_] = statuses != 0
@@ -97,9 +95,7 @@ def accept_tokens(
     if tokens.size != n:
         raise ValueError(f"{tokens.size} tokens for {n} matchers")
     statuses = np.empty(n, np.int64)
-    accept_batch(
-        np.array([m._address or m._find_address() for m in matchers], np.int64), tokens, statuses
-    )
+    accept_batch(_addresses(matchers), tokens, statuses)
     for i, status in enumerate(statuses.tolist()):
         if status == layout.NEED_LOCK:
             statuses[i] = matchers[i]._accept_slowly(int(tokens[i]))
@@ -111,7 +107,10 @@ def accept_tokens(
 
 def _addresses(matchers: Sequence[GrammarMatcher]) -> I64:
     """Where the records of matchers lie, int64[n]."""
-    return np.array([m._address or m._find_address() for m in matchers], np.int64)
+    addresses = np.fromiter(map(_ADDRESS, matchers), np.int64, len(matchers))
+    for i in np.flatnonzero(addresses == 0).tolist():
+        addresses[i] = matchers[i]._find_address()
+    return addresses
 
 
 def _integers(values: Any) -> I64:

@@ -20,6 +20,7 @@ import numpy as np
 from ._arrays import I32
 from ._files import read_checked, write_checked
 from ._locks import new_lock
+from .context import ContextCounts, context_counts
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
@@ -139,6 +140,10 @@ class CompiledGrammar:
     def memory_size_bytes(self) -> int:
         """Bytes beyond the vocabulary's own: tables, stack cells, decision trees and rows."""
         return self.tables.memory_size_bytes + self._arena.memory_size_bytes
+
+    def context_counts(self) -> list[ContextCounts]:
+        """How many tokens need no look at the stack, for every state that a mask has begun in."""
+        return context_counts(self._arena)
 
     def mask_table(self) -> I32:
         """The mask of every state, for a regular grammar.

@@ -30,22 +30,21 @@ from .kernels.rows import copy_edges, fill_growing, join_rows, link_node, make_l
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
-__all__ = ["Arena", "Rows"]
+__all__ = ["Arena", "Rows", "held_rows"]
 
 _NO_BYTES: U8 = np.zeros(0, np.uint8)
 _SCRATCH_LIMIT = 1 << 22
-#: Scalars that a larger generation takes over.
-_CARRIED = (
-    layout.R_N_NODES,
-    layout.R_N_EDGES,
-    layout.R_N_EVENTS,
-    layout.R_FREE,
-    layout.R_FREE_ADDRESS,
-    layout.R_N_ROWS,
-)
 _UNSHARED = 3  # references to a block: the list of blocks, the loop, the count itself
 _CHAINS = 1 << 12
+_LARGE = 256  # states of an automaton that has much room from the start
+_CELLS = {False: 1 << 9, True: 1 << 13}
+_LOCAL_STATES = {False: 1 << 8, True: 1 << 11}
 _AGAIN = -1 << 20  # something else had to be made first
+
+
+def _edge_room(n_nodes: int) -> int:
+    """Slots of a hash table of edges."""
+    return 1 << (2 * n_nodes - 1).bit_length()
 
 
 class Rows:
@@ -93,33 +92,40 @@ class Rows:
             (layout.R_ROW_OF, n_cells),
             (layout.R_EVENTS, layout.EVENT * 4 * n_nodes),
             (layout.R_CHAINS, layout.CHAIN * n_chains),
+            (layout.R_POOL, 1 if tables.is_open else 4 * n_nodes),
         )
         self.record.bind_zeros(sizes, np.int32)
-        edges = 1 << (2 * n_nodes - 1).bit_length()
-        wide = ((layout.R_NODES, layout.NODE * n_nodes), (layout.R_EDGES, 2 * edges))
+        wide = (
+            (layout.R_NODES, layout.NODE * n_nodes),
+            (layout.R_EDGES, 2 * _edge_room(n_nodes)),
+        )
         self.record.bind_zeros(wide, np.int64)
 
-    def enlarged(self, tables: Tables, n_cells: int, n_nodes: int, n_events: int) -> Rows:
-        """A new generation with the same contents and more room."""
-        words = self.words
-        rows = Rows(tables, n_cells, n_nodes, self.limit)
-        rows.record.bind(layout.R_EVENTS, np.zeros(n_events, np.int32))
-        for slot in (
-            layout.R_ROW_OF,
-            layout.R_ROOT,
-            layout.R_NODES,
-            layout.R_EVENTS,
-            layout.R_CHAINS,
-        ):
-            old = self.record.bound(slot)
-            rows.record.bound(slot)[: old.size] = old
-        for scalar in _CARRIED:
-            rows.words[scalar] = words[scalar]
-        copy_edges(self.record.bound(layout.R_EDGES), rows.record.bound(layout.R_EDGES))
-        rows.blocks = self.blocks
-        rows.adopted, rows.counting = self.adopted, self.counting
-        rows.doubtful = self.doubtful
+    def enlarged(self, n_cells: int, n_nodes: int) -> Rows:
+        """A new generation with the same contents and more room; it shares what does not grow."""
+        rows: Rows = object.__new__(Rows)
+        rows.limit, rows.row_bytes, rows.sizes = self.limit, self.row_bytes, (n_cells, n_nodes)
+        rows.blocks, rows.views, rows.adopted = self.blocks, self.views, self.adopted
+        rows.counting, rows.doubtful = self.counting, self.doubtful
+        rows.record = AddressRecord(layout.R_SIZE)
+        rows.words = rows.record.words
+        rows.words[:] = self.words
+        for slot in (layout.R_ROOT, layout.R_EVENTS, layout.R_POOL, layout.R_CHAINS):
+            rows.record.bind(slot, self.record.bound(slot))
+        rows.record.bind(layout.R_ROW_OF, grown(self.record.bound(layout.R_ROW_OF), n_cells))
+        nodes, edges = self.record.bound(layout.R_NODES), self.record.bound(layout.R_EDGES)
+        if n_nodes > self.sizes[1]:
+            nodes = grown(nodes, layout.NODE * n_nodes)
+            edges = np.zeros(2 * _edge_room(n_nodes), np.int64)
+            copy_edges(self.record.bound(layout.R_EDGES), edges)
+        rows.record.bind(layout.R_NODES, nodes)
+        rows.record.bind(layout.R_EDGES, edges)
         return rows
+
+    def make_room_for_events(self, slot: int) -> None:
+        """Make room for more events, or places, of which who reads without a lock knows nothing."""
+        events = self.record.bound(slot)
+        self.record.bind(slot, grown(events, 4 * events.size))
 
     @property
     def n_rows(self) -> int:
@@ -200,9 +206,25 @@ class Rows:
                 layout.R_NODES,
                 layout.R_EDGES,
                 layout.R_EVENTS,
+                layout.R_POOL,
             )
         )
         return sum(a.nbytes for a in arrays) + sum(b.nbytes for b in self.blocks)
+
+
+#: What ended while batches were under way, by the batch.
+_BATCHES: dict[int, list[Rows]] = {}
+
+
+@contextlib.contextmanager
+def held_rows() -> Iterator[None]:
+    """While it holds, kernels may read whatever rows were present when they looked."""
+    held: list[Rows] = []
+    _BATCHES[id(held)] = held
+    try:
+        yield
+    finally:
+        del _BATCHES[id(held)]
 
 
 class Arena:
@@ -237,9 +259,12 @@ class Arena:
         self.record = AddressRecord(layout.A_SIZE)
         words = self.record.words
         words[layout.A_COUNT] = layout.FIRST_CELL
-        words[layout.A_CAPACITY] = 512
+        is_large = not tables.is_open and tables.n_states > _LARGE
+        words[layout.A_CAPACITY] = _CELLS[is_large]
         words[layout.A_SCRATCH] = 256
         words[layout.A_TEXT] = layout.ANY_TEXT
+        words[layout.A_N_LOCAL] = 1  # number 0 is dead
+        n_local = 1 if tables.is_open else _LOCAL_STATES[is_large]
         sizes = (
             (layout.A_THREADS, layout.THREAD * 64),
             (layout.A_WORK, layout.WORK * 128),
@@ -247,14 +272,19 @@ class Arena:
             (layout.A_PREFIX, 64),
             (layout.A_MISSING, 2 * 32),
             (layout.A_SEARCH, SCRATCH),
+            (layout.A_LOCAL, n_local << tables.shift),
+            (layout.A_LOCAL_CONFIGURATION, n_local),
             (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
         )
         self.record.bind_zeros(sizes, np.int32)
+        self.record.bind_zeros([(layout.A_LOCAL_LASTING, n_local)], np.int64)
         self._make_cells()
-        room = 1024 if tables.is_open else 512
-        self.rows = Rows(tables, room, room, self.row_limit)
+        n_nodes = 1024 if tables.is_open else 512
+        n_cells = max(n_nodes, _CELLS[is_large])
+        self.rows = Rows(tables, n_cells, n_nodes, self.row_limit)
+        self._publish(self.rows)
         self.rows.add_block()
         self.root = self._intern_start()
 
@@ -276,6 +306,11 @@ class Arena:
         cells[layout.CELL * layout.BOTTOM] = self.tables.final_state
         cells[layout.HASH_OFFSET] = offset
         cells[layout.HASH_MASK] = table - 1
+        local_of = np.zeros(1 if self.tables.is_open else capacity, np.int32)
+        if words[layout.A_LOCAL_OF]:
+            known = self.record.bound(layout.A_LOCAL_OF)
+            local_of[: known.size] = known
+        self.record.bind(layout.A_LOCAL_OF, local_of)
         self.record.bind(layout.A_FORWARD, np.zeros(scratch, np.int32))
         self.record.bind(layout.A_CELLS, cells)
         rehash_cells(words)
@@ -288,8 +323,11 @@ class Arena:
         """Double the buffer that a kernel found too small."""
         words = self.record.words
         needed = int(words[layout.A_NEEDED])
+        if needed in (-layout.R_EVENTS, -layout.R_POOL):
+            self.rows.make_room_for_events(-needed)
+            return
         if needed < 0:
-            self._enlarge_rows()
+            self._enlarge_rows(needed == -layout.R_NODES)
             return
         if needed in (layout.A_COUNT, layout.A_SCRATCH):
             slot = layout.A_CAPACITY if needed == layout.A_COUNT else layout.A_SCRATCH
@@ -495,8 +533,7 @@ class Arena:
             if len(leaves) == 1:
                 return leaves[0]
             if rows.words[layout.R_N_NODES] >= rows.sizes[1]:
-                self.record.words[layout.A_NEEDED] = -layout.R_NODES
-                self._enlarge_rows()
+                self._enlarge_rows(more_nodes=True)
                 continue
             leaf = join_rows(
                 self.tables.record.words,
@@ -667,23 +704,22 @@ class Arena:
             rows.take()
         return int(node)
 
-    def _enlarge_rows(self) -> None:
-        rows = self.rows
-        words = self.record.words
-        n_cells, n_nodes = rows.sizes
-        n_cells = max(n_cells, int(words[layout.A_CAPACITY]))
-        events = rows.record.bound(layout.R_EVENTS)
-        n_events = events.size
-        if words[layout.A_NEEDED] == -layout.R_EVENTS:
-            n_events *= 2
-        if words[layout.A_NEEDED] == -layout.R_NODES:
-            n_nodes *= 2
-            n_events = max(n_events, layout.EVENT * 4 * n_nodes)
-        self.rows = rows.enlarged(self.tables, n_cells, n_nodes, n_events)
+    def _enlarge_rows(self, more_nodes: bool = False) -> None:
+        """Make room for all configurations there may be, and if need be for more tree nodes."""
+        n_cells, n_nodes = self.rows.sizes
+        n_cells = max(n_cells, int(self.record.words[layout.A_CAPACITY]))
+        self._publish(self.rows.enlarged(n_cells, 2 * n_nodes if more_nodes else n_nodes))
+
+    def _publish(self, rows: Rows) -> None:
+        """Have readers begin with a new generation of rows; those under way keep the old one."""
+        old, self.rows = self.rows, rows
+        self.record.words[layout.A_ROWS] = rows.record.address
+        for held in list(_BATCHES.values()):
+            held.append(old)
 
     def _clear_rows(self) -> None:
         self.clears += 1
-        self.rows = Rows(self.tables, *self.rows.sizes, self.row_limit)
+        self._publish(Rows(self.tables, *self.rows.sizes, self.row_limit))
 
     @property
     def memory_size_bytes(self) -> int:
@@ -698,6 +734,10 @@ class Arena:
             layout.A_STATE,
             layout.A_FRAME,
             layout.A_FRAMES,
+            layout.A_LOCAL,
+            layout.A_LOCAL_CONFIGURATION,
+            layout.A_LOCAL_LASTING,
+            layout.A_LOCAL_OF,
         )
         return sum(self.record.bound(s).nbytes for s in slots) + self.rows.memory_size_bytes
 

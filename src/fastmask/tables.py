@@ -846,11 +846,19 @@ class Tables:
         words[layout.T_MANY] = _MANY << self.shift
         words[layout.T_STEP_BUDGET] = self.step_budget
         words[layout.T_LONGEST] = self.longest
+        words[layout.T_IS_OPEN] = self.is_open
         words[layout.T_PLAIN] = PLAIN
 
     def atomic_tokens(self) -> list[int]:
         """One token of each class of atomic tokens."""
         return [int(tokens[0]) for tokens in self._columns]
+
+    def column_token_ids(self, column: int) -> list[int]:
+        """The tokens of a pseudo-column: those that end a text, or a class of atomic tokens."""
+        if column == self.end_column:
+            return list(self.vocabulary.eos_token_ids)
+        tokens: list[int] = self._columns[column - self.first_token_column].tolist()
+        return tokens
 
     def token_span(self, token_id: int) -> tuple[int, int]:
         """Where the bytes of a token stand in ``token_bytes``."""

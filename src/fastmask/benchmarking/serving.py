@@ -120,7 +120,8 @@ def run(
     Returns
     -------
     dict
-        ``batches``: nanoseconds a row; ``ahead``: milliseconds of a step; ``memory``: bytes.
+        ``batches``, ``side_by_side``: nanoseconds a row; ``ahead``: milliseconds of a step;
+        ``memory``: bytes.
     """
     engines = [label for label in engines if installed(label.partition("+")[0])]
     vocabulary = load(vocabulary_name)
@@ -131,7 +132,7 @@ def run(
         "vocabulary": vocabulary_name,
         "vocabulary_size": vocabulary.size,
         "versions": {label: versions(label.partition("+")[0]) for label in engines},
-        **{key: [] for key in ("batches", "ahead")},
+        **{key: [] for key in ("batches", "side_by_side", "ahead")},
     }
     sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512) if full else (1, 8, 64, 512)
     for label in engines:
@@ -148,6 +149,10 @@ def run(
                 row = {"engine": label, "threads": threads, "size": size, **found}
                 record["batches"].append(row)
         if name == "fastmask":
+            for size in sizes[1:]:
+                progress(f"{label}: two batches of {size}, one after the other or side by side")
+                found = _side_by_side(engine, sources, size, 30 if full else 10)
+                record["side_by_side"].append({"size": size, **found})
             for size in sizes[1::2]:
                 progress(f"{label}: {size} masks while a model works")
                 steps = 200 if full else 30
@@ -213,6 +218,50 @@ def _batch(
     return {"a_row": spread(times)}
 
 
+def _side_by_side(
+    engine: Engine, sources: Sequence[Source], size: int, rounds: int
+) -> dict[str, float]:
+    """Nanoseconds a row of two batches, filled by one thread or by two, and how much two gain.
+
+    Each batch has matchers and a bitmask of its own; the work is the same. The two ways take turns,
+    a gain is that of neighbours, and medians are over the rounds.
+    """
+    fills = [engine.batch(_Rows(engine, sources, size).matchers, 1) for _ in range(2)]
+    calls = max(1, 20_000 // size)
+
+    def repeat(fill: Callable[[], Any], ready: threading.Barrier | None = None) -> None:
+        if ready:
+            ready.wait()
+        for _ in range(calls):
+            fill()
+
+    def one_thread() -> float:
+        started = time.perf_counter_ns()
+        for fill in fills:
+            repeat(fill)  # type: ignore[arg-type]
+        return time.perf_counter_ns() - started
+
+    def two_threads() -> float:
+        ready = threading.Barrier(3)
+        threads = [threading.Thread(target=repeat, args=(fill, ready)) for fill in fills]
+        for thread in threads:
+            thread.start()
+        ready.wait()
+        started = time.perf_counter_ns()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter_ns() - started
+
+    with quiet():
+        pairs = [(one_thread(), two_threads()) for _ in range(rounds)]
+    a_row = 2 * size * calls
+    return {
+        "one_thread": statistics.median(one for one, _ in pairs) / a_row,
+        "two_threads": statistics.median(two for _, two in pairs) / a_row,
+        "gain": statistics.median(one / two for one, two in pairs),
+    }
+
+
 def _ahead(engine: Any, sources: Sequence[Source], size: int, steps: int) -> dict[str, Any]:
     """Milliseconds of a step of a stand-in model (a sleep, as a GPU leaves the processor idle).
 
@@ -261,6 +310,13 @@ def _memory(vocabulary: RawVocabulary, n_matchers: int) -> dict[str, Any]:
             matcher.accept_token(token)
         schemas.append({"compiled": fresh, "after_its_text": compiled.memory_size_bytes})
     compiled = GrammarCompiler(loaded).compile_json()
+    for style in ({}, {"indent": 1}, {"separators": (",", ":")}):
+        for _, value in SCHEMAS:
+            matcher = GrammarMatcher(compiled)
+            for token in vocabulary.tokenize(json.dumps(value, **style).encode()):
+                matcher.next_token_bitmask()
+                matcher.accept_token(token)
+    json_bytes = compiled.memory_size_bytes
     before = tracemalloc.get_traced_memory()[0]
     matchers = [GrammarMatcher(compiled) for _ in range(n_matchers)]
     matcher_bytes = (tracemalloc.get_traced_memory()[0] - before) / n_matchers
@@ -277,6 +333,7 @@ def _memory(vocabulary: RawVocabulary, n_matchers: int) -> dict[str, Any]:
         "vocabulary": vocabulary_bytes,
         "trie_nodes": trie.n_nodes,
         "schemas": schemas,
+        "json": json_bytes,
         "matcher": matcher_bytes,
         "matcher_per_1000_tokens": (after - before) / n_matchers,
     }

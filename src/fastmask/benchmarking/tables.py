@@ -180,6 +180,20 @@ def _serving(record: dict[str, Any]) -> str:
             + ", ".join(f"{name} {power:.2f}" for name, power in growth.items())
             + "."
         ]
+    if record.get("side_by_side"):
+        side_by_side = [
+            [
+                f"{row['size']:,}",
+                *(shown(row[key]) for key in ("one_thread", "two_threads")),
+                f"{row['gain']:.2f}",
+            ]
+            for row in record["side_by_side"]
+        ]
+        parts += [
+            "\nTwo batches by fastmask, each with matchers and a bitmask of its own, one after the"
+            " other or on two threads; time a row:\n",
+            _markdown(["matchers", "one thread", "two threads", "gain"], side_by_side),
+        ]
     if record["ahead"]:
         ahead = [
             [f"{row['size']:,}", *[f"{row[key]:.2f} ms" for key in ("model", "after", "ahead")]]
@@ -200,6 +214,7 @@ def _serving(record: dict[str, Any]) -> str:
             ],
             ["compiled schema, largest", size(max(s["compiled"] for s in schemas))],
             ["and after its text, largest", size(max(s["after_its_text"] for s in schemas))],
+            *([["any JSON, after many texts", size(memory["json"])]] if "json" in memory else []),
             ["matcher", size(memory["matcher"])],
             ["matcher, and each 1,000 tokens", size(memory["matcher_per_1000_tokens"])],
         ]

@@ -40,9 +40,10 @@ MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 @inner
 def set_tokens(row, tokens, start, end):
     """Set the bits of tokens[start:end]."""
-    for i in range(start, end):
-        token = np.int64(tokens[i])
-        row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+    # Unsigned, they need no look at whether they count from the end: less than half the time.
+    for i in range(np.uint64(start), np.uint64(end)):
+        token = np.uint32(tokens[i])
+        row[token >> np.uint32(5)] |= np.uint32(1) << (token & np.uint32(31))
 
 
 @inner

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._jit import inner, view_i16, view_i32, view_i64, view_u8, view_u32, words_at
 from .accept import load_threads
+from .bundles import CHANGED, gather_events, spread_events, walk_all, walk_on
 from .cells import scratch_cell
 from .descent import chain_slot, take_steps
 from .groups import FEWEST, FOR_EVER, TOO_DEEP, lasting_groups, set_tokens
@@ -29,6 +30,7 @@ from .layout import (
     A_STEPS,
     A_THREADS,
     A_TOP,
+    BUNDLE,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
@@ -52,6 +54,7 @@ from .layout import (
     NEED_EXPANSION,
     NEED_SPACE,
     NIL,
+    NO_WALK,
     NODE,
     NODE_ACTION,
     NODE_ADDRESS,
@@ -85,6 +88,7 @@ from .layout import (
     T_END_TOKENS,
     T_FIRST_TOKEN_COLUMN,
     T_GROUPS,
+    T_IS_OPEN,
     T_LASTING,
     T_LIVE,
     T_MANY,
@@ -96,6 +100,7 @@ from .layout import (
     T_REST_DEPTH,
     T_REST_NODE,
     T_REST_SKIP,
+    T_ROOTS,
     T_SHIFT,
     T_STEP_BUDGET,
     T_TRIE_BYTE,
@@ -111,7 +116,9 @@ from .layout import (
     UNKNOWN,
     VACANT,
     WALK,
+    WALKED,
 )
+from .local import begin_local, first_local, local_state
 from .moves import find_move, move_action
 from .registers import derive
 from .step import emit, general_step, miss
@@ -233,6 +240,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     rows[R_FIRST_EVENT] = first_event
     old_event = np.int64(0)
     old_events = np.int64(0)
+    begin_local(tables, arena)
     if node < 0:
         changed = 1
         lasting = np.int64(
@@ -240,14 +248,26 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         )
         wanted = FOR_EVER | np.int64(tables[T_PLAIN])
         is_plain = lasting & wanted == wanted
+        # Pseudo-columns, and the whole trie as one item if the local automaton does not do.
+        n_items = end_column - first_column + 1
         if is_plain:
+            n_items += 1
             source = view_u32(tables, T_PLAIN_ROW)
             for i in range(words):
                 row[i] = source[i]
         else:
             for i in range(words):
                 row[i] = 0
-        n_items = end_column - first_column + 2  # pseudo-columns, and the whole trie as one item
+            local = np.int64(NO_WALK)
+            if tables[T_IS_OPEN] == 0:
+                local = np.int64(first_local(tables, arena, outcome))
+            if local >= 0:
+                local = np.int64(walk_all(tables, arena, rows, local, row))
+            if local == NO_WALK:
+                rows[R_N_EVENTS] = first_event
+                n_items += 1
+            elif local < 0:
+                return local
     else:
         source = words_at(nodes[NODE * node + NODE_ADDRESS], words)
         for i in range(words):
@@ -260,6 +280,28 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
         flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
         n_items = old_events
+        if kind == POP and tables[T_IS_OPEN] == 0:
+            if outcome >= 0:
+                local = np.int64(first_local(tables, arena, outcome))
+            else:
+                local = np.int64(local_state(tables, arena, -outcome))
+            if local >= 0:
+                local = np.int64(
+                    walk_on(tables, arena, rows, local, old_event, old_events, depth + 1, row)
+                )
+            if local >= 0:
+                flags |= local & COMPLETE
+                changed = np.int64(local & CHANGED != 0)
+                n_items = np.int64(0)
+            elif local == NO_WALK:
+                rows[R_N_EVENTS] = first_event
+                local = np.int64(spread_events(arena, rows, old_event, old_events))
+                old_event = first_event
+                first_event = np.int64(rows[R_N_EVENTS])
+                rows[R_FIRST_EVENT] = first_event
+                n_items = first_event - old_event
+            if local < 0:
+                return local
     base_top = np.int64(arena[A_CAPACITY])
 
     for item in range(n_items):
@@ -529,6 +571,13 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
 
     if arena[A_GUESSED] != 0:
         flags |= TEXTUAL
+    # The caller may have a use for single events of states whose roots it makes.
+    if (
+        tables[T_IS_OPEN] == 0
+        and (node >= 0 or view_u8(tables, T_ROOTS)[outcome >> shift] == WALKED)
+        and gather_events(tables, arena, rows) < 0
+    ):
+        return np.int64(NEED_SPACE)
     # The question of the new node is that of its first event; where steps on one register are many
     # the register itself is asked for.
     n_events = np.int64(rows[R_N_EVENTS]) - first_event
@@ -538,6 +587,8 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         kind = np.int64(events[EVENT * first_event + 1])
         depth = np.int64(events[EVENT * first_event + 2])
         asked = np.int64(events[EVENT * first_event + 3])
+        if kind == BUNDLE:
+            kind = np.int64(POP)
         if kind == READ:
             chain = (-1 - np.int64(events[EVENT * first_event + 4])) // DEPTHS
             slot = chain_slot(chains, PROGRAM - asked, chain)

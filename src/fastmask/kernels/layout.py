@@ -67,6 +67,9 @@ KNOW = 3  # (of tree nodes) needs the register at `depth` itself
 LEFT = 5  # (of tree nodes) needs how many more the counting register allows and asks for
 WALK = 4  # needs nothing but to be walked, from state `action`
 MODEL = 6  # (of roots) needs the leaf of the body that state `action` is nearly alike
+# POP at `action` places from number `place` of the pool on, whose bytes have column `register`
+BUNDLE = 7
+LEAST_BUNDLED = 32  # places of a tree node that are worth it
 
 # Registers below zero are unknown ones of a walk: -1 - (depth + DEPTHS * chain), where the chain is
 # that of the steps taken on it already.
@@ -123,6 +126,7 @@ OVER_BUDGET = -4
 BAD_INDEX = -5
 NEED_ROOT = -6  # the missing node is not simply walked: the caller has to make it
 NEED_ROW = -8  # no row is left in the last block
+NO_WALK = -9  # the local automaton does not do for this walk
 
 # --- T: tables ---------------------------------------------------------------------------------
 T_CLASSES = 0  # uint8[256]: byte -> column
@@ -170,6 +174,7 @@ T_REST_DEPTH = 70
 T_REST_SKIP = 72
 T_REST_NODE = 74  # int32[rest]: the node that each was, -1 for those of plain bytes
 T_PLAIN = 76  # the plain groups
+T_IS_OPEN = 77  # whether the front end makes the automaton as texts reach it
 T_SIZE = 78
 
 HIGH = 40  # the group of first bytes of characters beyond ASCII
@@ -221,7 +226,16 @@ A_PREFIX = 25  # int32[n]: cells of a list before an insertion
 A_RESULT = 27  # configuration that an advance ended in
 A_NOTE = 32  # where a descent ended, see NOTE
 A_SEARCH = 36  # int32[SCRATCH]: scratch of `kernels.groups`
-A_SIZE = 38
+A_LOCAL = 38  # int32[n << shift]: moves of local states by column, 0 if not made; `kernels.local`
+A_LOCAL_CONFIGURATION = 40  # int32[n]
+A_LOCAL_OF = 42  # int32[capacity]: configuration -> its local state, 0 none
+A_N_LOCAL = 44
+A_ROWS = 45  # address of the present generation of rows
+A_LOCAL_LASTING = 46  # int64[n]: groups that a local state reads for ever, 0 if not looked for
+A_SIZE = 48
+
+LOCAL_LIMIT = 1 << 13
+NOWHERE = -1 << 30  # a place to leave events at that are looked at and dropped
 
 # --- R: rows -------------------------------------------------------------------------------------
 # Of fixed size: to grow or clear is to make a new generation, so that readers need no lock.
@@ -238,6 +252,8 @@ R_FREE = 17  # rows left in the last block, the address of the first of them, an
 R_FREE_ADDRESS = 18
 R_N_ROWS = 19
 R_FIRST_EVENT = 15  # the first event of the tree node being made
+R_POOL = 20  # int32[n]: places of bundles
+R_N_POOL = 22
 R_SIZE = 32
 
 # --- M: matcher ----------------------------------------------------------------------------------

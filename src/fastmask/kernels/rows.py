@@ -17,6 +17,7 @@ from .layout import (
     A_N_MISSING,
     A_NEEDED,
     A_NOTE,
+    A_ROWS,
     A_SIZE,
     BAD_INDEX,
     CELL,
@@ -108,16 +109,13 @@ def fill_bitmask(matcher, rows, bitmask, index):
     return fill_one(matcher, rows, bitmask, index)
 
 
-@kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64[::1], int64[::1])")
-def fill_batch(matchers, row_records, bitmask, indices, statuses):
-    """Copy the row of each matcher (by the addresses of the records) that is known."""
+@kernel("int64(int64[::1], int32[:, ::1], int64[::1], int64[::1])")
+def fill_batch(matchers, bitmask, indices, statuses):
+    """Copy the row of each matcher (by the address of its record) that is known."""
     for i in range(matchers.size):
-        statuses[i] = fill_one(
-            record_at(matchers[i], M_SIZE),
-            record_at(row_records[i], R_SIZE),
-            bitmask,
-            indices[i],
-        )
+        matcher = record_at(matchers[i], M_SIZE)
+        rows = record_at(record_at(matcher[M_ARENA], A_SIZE)[A_ROWS], R_SIZE)
+        statuses[i] = fill_one(matcher, rows, bitmask, indices[i])
     return np.int64(0)
 
 
