@@ -136,3 +136,25 @@ def test_bounds_past_all_texts():
         assert matcher.accept_bytes('"abc"')
     with pytest.raises(fm.BudgetError, match="lower minLength"):
         compiler.compile_json_schema({"type": "string", "minLength": 10**12})
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        (
+            {"properties": {"a": {"pattern": "^a{1000000}$", "type": "string"}}, "required": ["a"]},
+            "#/properties/a/pattern",
+        ),
+        ({"items": {"type": "number", "multipleOf": 123456789}}, "#/items/multipleOf"),
+        (
+            {"items": {"pattern": "^(ab)*$", "minLength": 10_000, "maxLength": 10_000}},
+            "#/items/minLength",
+        ),
+    ],
+)
+def test_errors_of_limits_name_the_place(schema, path):
+    kind = "array" if "items" in schema else "object"
+    with pytest.raises(fm.BudgetError) as caught:
+        fm.Grammar.from_json_schema({"type": kind, **schema})
+    assert caught.value.path == path
+    assert f" at {path}: " in str(caught.value)

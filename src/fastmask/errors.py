@@ -120,12 +120,19 @@ class BudgetError(FastmaskError, RuntimeError):
         What ran out ("automaton states", "item steps", "seconds", ...).
     limit : int | float
         The limit that was reached.
+    advice : str
+        What to change.
+    path : str or None
+        Pointer to the part of a schema that takes so much, where that is known.
     """
 
-    def __init__(self, what: str, limit: float, advice: str) -> None:
+    def __init__(self, what: str, limit: float, advice: str, path: str | None = None) -> None:
         self.what = what
         self.limit = limit
-        super().__init__(f"gave up at the limit of {limit:,} {what}: {advice}")
+        self.advice = advice
+        self.path = path
+        place = "" if path is None else f" at {path}"
+        super().__init__(f"gave up at the limit of {limit:,} {what}{place}: {advice}")
 
 
 class MatcherError(FastmaskError, RuntimeError):

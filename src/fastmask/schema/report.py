@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BudgetError, GrammarError, UnsatisfiableGrammarError
@@ -14,6 +15,7 @@ from .constants import NUMBER, STRING, exact
 from .keywords import ASSERTED_FORMATS, DRAFTS, Draft
 from .references import Documents, Resource, escaped
 from .spelling import counted_strings, needs_counter, number_language
+from .strings import language_of
 
 if TYPE_CHECKING:
     from .formulas import Formulas
@@ -120,16 +122,38 @@ def check_limits(formulas: Formulas, policy: Policy) -> None:
         ``multipleOf`` of too many digits.
     """
     documents = formulas.documents
-    for _, node, _ in reachable_schemas(documents):
+    for path, node, _ in reachable_schemas(documents):
         place = formulas.place(node, documents.resource_of(node, documents.root), ())
         if "minLength" in node and len(node) > 1 and place.types >> STRING & 1:
-            for strings in formulas.conjunctions(place, STRING):
-                if needs_counter(strings) and strings.shortest > _FEW_CHARACTERS:
-                    counted_strings(strings, formulas, policy)
+            with _located(f"{path}/minLength"):
+                for strings in formulas.conjunctions(place, STRING):
+                    if needs_counter(strings) and strings.shortest > _FEW_CHARACTERS:
+                        counted_strings(strings, formulas, policy)
         if "multipleOf" in node and place.types >> NUMBER & 1:
-            for numbers in formulas.conjunctions(place, NUMBER):
-                if any(exact(step).numerator > _FEW_REMAINDERS for step in numbers.multiples):
-                    number_language(numbers, policy, formulas.spellings)
+            with _located(f"{path}/multipleOf"):
+                for numbers in formulas.conjunctions(place, NUMBER):
+                    if any(exact(step).numerator > _FEW_REMAINDERS for step in numbers.multiples):
+                        number_language(numbers, policy, formulas.spellings)
+
+
+def check_patterns(documents: Documents) -> None:
+    """Raise `BudgetError` for the first pattern that takes too much by itself, with its place."""
+    reachable = documents.reachable()
+    for node, keyword, pattern in documents.patterns:
+        if id(node) not in reachable:
+            continue
+        tokens = (keyword, pattern) if keyword == "patternProperties" else (keyword,)
+        with _located(documents.pointer(node, *tokens)), suppress(GrammarError):
+            language_of("pattern", pattern)
+
+
+@contextmanager
+def _located(path: str) -> Iterator[None]:
+    """Say in a `BudgetError` which part of the schema it is about."""
+    try:
+        yield
+    except BudgetError as error:
+        raise BudgetError(error.what, error.limit, error.advice, path) from None
 
 
 def reachable_schemas(documents: Documents) -> Iterator[tuple[str, dict[str, Any], Draft]]:

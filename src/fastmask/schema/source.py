@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,13 +14,15 @@ from .automaton import SchemaAutomaton
 from .json_text import parsed, written
 from .normalise import normalise
 from .policy import Policy
-from .report import SchemaReport, check_limits, report_of, unsatisfiable
+from .report import SchemaReport, check_limits, check_patterns, report_of, unsatisfiable
 
 if TYPE_CHECKING:
     from ..tables import Tables
 
 __all__ = ["JsonSchema", "check_schema"]
 
+#: A repetition of a pattern, a thousand times or of what is repeated already.
+_LARGE_COUNT = re.compile(r"\{\d*,?\d{4,}\}|\d\}[^{}\"]*\)\{\d")
 _USUAL: dict[str, Any] = Policy.__init__.__kwdefaults__ or {}
 
 
@@ -75,11 +78,18 @@ class JsonSchema:
             formats=formats,
             unsupported=unsupported,
         )
-        if not self.formulas.emptiness.holds_something(self.formulas.root):
+        try:
+            is_empty = not self.formulas.emptiness.holds_something(self.formulas.root)
+        except BudgetError:
+            check_patterns(self.formulas.documents)  # if one alone is too much, say which
+            raise
+        if is_empty:
             raise unsatisfiable(self.formulas)
         text = schema if isinstance(schema, str) else self.text
         if "minLength" in text or "multipleOf" in text or "\\u" in text:
             check_limits(self.formulas, self.policy)
+        if _LARGE_COUNT.search(text):
+            check_patterns(self.formulas.documents)
 
     @cached_property
     def report(self) -> SchemaReport:
