@@ -31,7 +31,7 @@ def row(record: dict[str, Any], name: str, engine: str) -> str:
     if "refused" in turns[0]:
         return f"{start} refused: {turns[0]['refused'][:60]} |" + " |" * 11
     if not turns[0]["passes"]:
-        return f"{start} no first mask in {3 * record['seconds']:.0f} s |" + " |" * 11
+        return f"{start} no first mask in {record['patience']:.0f} s |" + " |" * 11
     cells = [statistics.median(turn["first_mask_ms"] for turn in turns)]
     cells += [median(turns, 0, "mask", f) for f in ("mean", "p50", "p90", "p99", "p99.9", "max")]
     cells += [median(turns, 0, "accept", f) for f in ("mean", "p50")]

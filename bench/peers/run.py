@@ -120,6 +120,11 @@ def run_one(label: str, set_name: str, arguments: argparse.Namespace) -> dict[st
     return about | {"tokens": sum(map(len, texts))} | found
 
 
+def patience(arguments: argparse.Namespace) -> float:
+    """Seconds after which an engine is stopped."""
+    return PASSES * arguments.seconds + COMPILING
+
+
 def run_apart(label: str, set_name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """`run_one` in a process of its own, stopped when it takes too long."""
     with tempfile.TemporaryDirectory() as folder:
@@ -128,9 +133,8 @@ def run_apart(label: str, set_name: str, arguments: argparse.Namespace) -> dict[
         for option in ("vocabulary", "seconds", "texts"):
             if getattr(arguments, option) is not None:
                 command += [f"--{option}", str(getattr(arguments, option))]
-        limit = PASSES * arguments.seconds + COMPILING
         try:
-            subprocess.run(command, check=True, stdout=sys.stderr, timeout=limit)
+            subprocess.run(command, check=True, stdout=sys.stderr, timeout=patience(arguments))
         except subprocess.TimeoutExpired:
             return {"over_limit": True, "passes": []}
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -159,6 +163,7 @@ def main() -> None:
         "full": arguments.texts is None,
         "vocabulary": arguments.vocabulary,
         "seconds": arguments.seconds,
+        "patience": patience(arguments),
         "turns": arguments.turns,
         "versions": {label: versions(label.partition("+")[0]) for label in labels},
         "walks": [],
