@@ -186,13 +186,18 @@ def _serving(record: dict[str, Any]) -> str:
                 f"{row['size']:,}",
                 *(shown(row[key]) for key in ("one_thread", "two_threads")),
                 f"{row['gain']:.2f}",
+                f"{row['processor_gain']:.2f}",
             ]
             for row in record["side_by_side"]
         ]
         parts += [
             "\nTwo batches by fastmask, each with matchers and a bitmask of its own, one after the"
-            " other or on two threads; time a row:\n",
-            _markdown(["matchers", "one thread", "two threads", "gain"], side_by_side),
+            " other or on two threads; time a row, and what two threads gain by the clock, and by"
+            " processor time (waits left out):\n",
+            _markdown(
+                ["matchers", "one thread", "two threads", "gain", "by processor time"],
+                side_by_side,
+            ),
         ]
     if record["ahead"]:
         ahead = [
