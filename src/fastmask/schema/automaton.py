@@ -345,8 +345,8 @@ class SchemaAutomaton:
         ids[0] = 0
         ends = dfa.labels != 0
         ids[ends] = np.array(codes)[dfa.labels[ends]]
-        block = tables.actions[base : base + n - 1]
-        block[:, :256] = ids[dfa.table[1:, dfa.classes.astype(np.int64)]]
+        actions = ids.astype(np.int32)[dfa.table[1:]]
+        np.take(actions, dfa.classes, 1, tables.actions[base : base + n - 1, :256], "clip")
         return int(ids[dfa.start])
 
     def _counted(self, conjunction: Any) -> int:

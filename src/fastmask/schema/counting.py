@@ -145,12 +145,12 @@ def count_characters(
     dfa, missing = strings.dfa, strings.missing
     limit = _NO_LIMIT if most is None else most
     n = dfa.n_states
-    columns = dfa.classes.astype(np.int64)
     plain = tables.new_states(n - 1) >> tables.shift
     copy = tables.new_states(n - 1) >> tables.shift
     ids = (np.arange(n) + plain - 1) << tables.shift
     ids[0], ids[strings.end] = 0, end
-    tables.actions[plain : plain + n - 1, :256] = ids[dfa.table[1:, columns]]
+    actions = ids.astype(np.int32)[dfa.table[1:]]
+    np.take(actions, dfa.classes, 1, tables.actions[plain : plain + n - 1, :256], "clip")
     tables.share(dfa, plain)
 
     ids = (np.arange(n) + copy - 1) << tables.shift
@@ -167,10 +167,10 @@ def count_characters(
     closed = program(layout.ENOUGH, least, 0, end) if least else end
     begun[strings.end] = within[strings.end] = ids[strings.end] = closed
     table = dfa.table
+    begins, ends, stays = (codes.astype(np.int32)[table] for codes in (begun, within, ids))
     farther = missing[table] > missing[:, None]
-    inside = np.where(farther, within[table], ids[table])
-    moves = np.where(strings.between[:, None], begun[table], inside)
-    tables.actions[copy : copy + n - 1, :256] = moves[1:, columns]
+    moves = np.where(strings.between[:, None], begins, np.where(farther, ends, stays))[1:]
+    np.take(moves, dfa.classes, 1, tables.actions[copy : copy + n - 1, :256], "clip")
 
     bounds = program(layout.COUNT, limit - int(missing[1:].max()), least, 0)
     tables.count(
