@@ -129,12 +129,10 @@ class SchemaAutomaton:
         tables = self.tables
         row = tables.blank_row()
         opening: dict[int, list[int]] = {}
-        for type_ in range(6):
-            if not value.types >> type_ & 1:
-                continue
-            conjunctions = [
-                c for c in self.formulas.conjunctions(value, type_) if not self.is_empty(c)
-            ]
+        typed = {t: self.formulas.conjunctions(value, t) for t in range(6) if value.types >> t & 1}
+        is_only_one = sum(map(len, typed.values())) == 1  # nothing empty is ever called
+        for type_, every in typed.items():
+            conjunctions = [c for c in every if is_only_one or not self.is_empty(c)]
             if not conjunctions:
                 continue
             if type_ == NULL:

@@ -6,7 +6,8 @@ by a loop over a stack: an attempt that meets an unanswered question is put back
 that failed is tried again when a formula it asked about turns out to hold something. A "yes" is
 final at once, a "no" when the loop has run dry.
 
-Most formulas need none of this: a type, and keywords that forbid nothing small, are enough.
+Most formulas need none of this: what their schema says of some type is plainly possible
+(``plain.py``).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, can_be_spelled, 
 from .members import Members
 from .numbers import first_numbers
 from .placing import KeyPlan, item_plans, key_plans
+from .plain import Plainness
 from .strings import has_string, some_string
-from .values import AMONG, EXCEPT, FALSE, SCHEMA, TRUE, Value
+from .values import AMONG, FALSE, TRUE, Value
 
 if TYPE_CHECKING:
     from .formulas import Formulas
@@ -28,13 +30,6 @@ __all__ = ["Emptiness"]
 
 _ATTEMPT_LIMIT = 200_000
 _WITNESS_LIMIT = 1_000_000
-# Keywords that may leave a schema without any value, or that need a closer look.
-_RISKY = frozenset(
-    "enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength "
-    "pattern format required minProperties minItems contains minContains maxContains uniqueItems "
-    "allOf anyOf oneOf not if $ref $dynamicRef $recursiveRef".split()
-)
-
 # A conjunction, and how to fill it: `KeyPlan`, `ItemPlan`, or the key of a value. Without a
 # conjunction, the key of a value.
 Plan = tuple[Any, Any]
@@ -48,6 +43,7 @@ class Emptiness:
         self._members = Members(formulas)
         self._plans: dict[Any, Plan] = {}
         self._empty: set[Any] = set()
+        self._plain = Plainness(formulas)
 
     def holds_something(self, question: Any) -> bool:
         """Whether a value formula, or a conjunction, holds any value."""
@@ -187,7 +183,7 @@ class Emptiness:
 
     def surely_holds(self, value: Value) -> bool:
         """Whether a formula holds something, told from its outside."""
-        return surely_holds(value)
+        return self._plain.holds(value)
 
     def _fill(self, conjunction: Any, can: Any) -> Plan | None:
         """A plan for one conjunction, as far as is known of its members."""
@@ -240,7 +236,7 @@ class Emptiness:
     def _is_hollow_value(self, value: Value, depth: int) -> bool:
         if value is FALSE:
             return True
-        if value.kind == AMONG or surely_holds(value):
+        if value.kind == AMONG or self._plain.holds(value):
             return False
         return all(
             self.is_hollow(conjunction, depth)
@@ -254,11 +250,3 @@ def _parts(filling: Any) -> list[Any]:
     if isinstance(filling, KeyPlan):
         return list(dict.fromkeys(value for _, value in filling.members()))
     return [value for value, _ in filling] if isinstance(filling, list) else []
-
-
-def surely_holds(value: Value) -> bool:
-    """Whether a formula holds something, told from its outside."""
-    kind = value.kind
-    if kind == SCHEMA:
-        return value.types != 0 and _RISKY.isdisjoint(value.node)
-    return value is TRUE or kind == EXCEPT or any(map(can_be_spelled, value.constants))
