@@ -104,6 +104,13 @@ def test_second_process_loads_what_the_first_compiled(copy):
     assert not list(copy.package.rglob("__pycache__")), "Numba's own cache was used"
 
 
+def test_loading_needs_nothing_that_compiling_needs(copy):
+    """Numba's typing and lowering of NumPy take longer to import than all kernels to load."""
+    code = RUN + 'import sys\nprint("numba.np.linalg" in sys.modules)'
+    assert copy.run(code) == (["66", "0", "True"], "")
+    assert copy.run(code) == (["66", "1", "False"], "")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "answer"),
     [
