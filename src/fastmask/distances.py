@@ -324,7 +324,7 @@ class Distances:
 
     def _object(self, register: int) -> Any:
         """The object that a register stands for, if it does: it may also be a count."""
-        frame = self._tables.frame(register)
+        frame = self._tables.registers.frame(register)
         return frame if hasattr(frame, "ways") else None
 
     def _row(self, state: int) -> npt.NDArray[np.int32]:
@@ -363,7 +363,7 @@ class Distances:
     def _move(self, register: int, symbol: int, reads_item: bool) -> tuple[int, int]:
         move = self._moves.get((register, symbol))
         if move is None:
-            frame: Any = self._tables.frame(register)
+            frame: Any = self._tables.registers.frame(register)
             # Which item it was is not known; it is taken for the simplest.
             move = frame.spare_move() if reads_item else frame.move(symbol)
             self._moves[register, symbol] = move

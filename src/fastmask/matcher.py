@@ -402,7 +402,7 @@ class GrammarMatcher:
                         configuration = arena.advance(words, configuration, before)[1]
                         position += result
                     text = last_value(self._tails(bytes(ahead) + data[:position].tobytes()))
-                    symbol = self._arena.tables.text_symbol(text)
+                    symbol = self._arena.tables.registers.text_symbol(text)
                     byte = data[position : position + 1]
                     lives, configuration = arena.advance_past(words, configuration, byte, symbol)
                     position += 1

@@ -457,7 +457,7 @@ class Arena:
             if symbol < 0:
                 self.tables.make_state(register)
             else:
-                self.tables.make_move(register, symbol)
+                self.tables.registers.make_move(register, symbol)
 
     def _resolve(self, status: int) -> None:
         if status == layout.NEED_SPACE:

@@ -15,79 +15,38 @@ from __future__ import annotations
 import bisect
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import I32, I64, U8, AddressRecord, contiguous, grown
+from ._arrays import I32, I64, U8, AddressRecord, grown
 from ._locks import new_lock
 from ._pool import TABLES
 from .automata import Dfa
 from .errors import BudgetError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema, Tokens, postorder
-from .kernels import keys as keys_kernel
 from .kernels import layout
-from .kernels.keys import insert_keys, prune_keys
-from .kernels.moves import copy_moves, enter_move
-from .kernels.registers import derive_move, intern_object, rehash_objects
 from .networks import Networks
+from .registers import MOST_MOVES, Registers
 from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
-from .vocabulary.groups import GROUPS, PLAIN, grouped_trie
+from .vocabulary.groups import PLAIN
+from .vocabulary_record import vocabulary_record
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Body", "Frame", "KeyBody", "Listed", "Tables"]
+__all__ = ["STEP_BUDGET", "Body", "Listed", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
 _OPEN_STATES = 1 << 17
 _OPEN_PROGRAMS = 1 << 18
-_FIRST_MOVES = 1 << 10
-_MOST_MOVES = 1 << 20
-_FIRST_OBJECTS = 1 << 9
 _WIDE = 32  # bytes that a state reads, from which on grammars share its row
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
 _FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
-
-
-class Frame(Protocol):
-    """What a frame's register stands for: its moves are made when a text first asks for them."""
-
-    def move(self, symbol: int) -> tuple[int, int]:
-        """The register after a symbol, and the action to go on with."""
-
-
-class PlainRule(Protocol):
-    """An object that asks of its frames only which keys they have seen."""
-
-    def frame_of(self, register: int, seen: int, others: int, count: int) -> Frame:
-        """The frame of a register that a kernel made."""
-
-
-class KeyBody(NamedTuple):
-    """The string body that keys without a name are read in.
-
-    Attributes
-    ----------
-    state, first : int
-        The state behind the opening quote, and the first state of the body's automaton.
-    calls : int32[n]
-        The action of calling each of its states.
-    back : int
-        Where these calls return to.
-    """
-
-    state: int
-    first: int
-    calls: I32
-    back: int
-
-
-_NO_BODY = KeyBody(0, 0, np.zeros(0, np.int32), 0)
 
 
 class Listed(NamedTuple):
@@ -125,46 +84,8 @@ class Body(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)
-def _vocabulary_record(vocabulary: Vocabulary) -> AddressRecord:
-    """What of a table's record is the vocabulary's alone."""
-    kind = np.where(vocabulary.is_text != 0, layout.TEXT, layout.BANNED).astype(np.int32)
-    kind[list(vocabulary.eos_token_ids)] = layout.STOP
-    trie = vocabulary.trie
-    grouped = grouped_trie(trie, -(-vocabulary.size // 32))
-    record = AddressRecord(layout.T_SIZE)
-    for slot, array in (
-        (layout.T_TOKEN_KIND, kind),
-        (layout.T_TOKEN_BYTES, contiguous(vocabulary.token_bytes, np.uint8)),
-        (layout.T_TOKEN_OFFSETS, contiguous(vocabulary.token_offsets, np.int32)),
-        (layout.T_TRIE_BYTE, trie.byte),
-        (layout.T_TRIE_DEPTH, trie.depth),
-        (layout.T_TRIE_SKIP, trie.skip),
-        (layout.T_TRIE_FIRST, trie.first),
-        (layout.T_TRIE_ORDER, trie.order),
-        (layout.T_END_TOKENS, np.array(vocabulary.eos_token_ids, np.int32)),
-        (layout.T_GROUPS, GROUPS),
-        (layout.T_BELOW, grouped.below),
-        (layout.T_PLAIN_ROW, grouped.plain_row),
-        (layout.T_REST_BYTE, grouped.rest_byte),
-        (layout.T_REST_DEPTH, grouped.rest_depth),
-        (layout.T_REST_SKIP, grouped.rest_skip),
-        (layout.T_REST_NODE, grouped.rest_node),
-    ):
-        record.bind(slot, array)
-    record.words[layout.T_LONGEST] = max(1, trie.longest)
-    return record
-
-
-@functools.lru_cache(maxsize=16)
 def _absent_bytes(vocabulary: Vocabulary) -> bytes:
     return vocabulary.absent_bytes
-
-
-def _move_table(room: int) -> I64:
-    """An empty table of moves."""
-    table = np.zeros(2 + 2 * room, np.int64)
-    table[0] = room - 1
-    return table
 
 
 def _leaves(grammar: Grammar, kind: type) -> list[Any]:
@@ -197,6 +118,8 @@ class Tables:
         States made so far.
     max_states : int
         States there is room for.
+    registers : Registers
+        What the registers of frames stand for, and their moves.
     start_state, final_state : int
         Premultiplied: where the text begins, and what lies under the first frame.
     token_kind : int32[size]
@@ -216,19 +139,12 @@ class Tables:
         self.vocabulary = vocabulary
         self.words = (vocabulary.size + 31) // 32
         self.step_budget = step_budget
-        self._frames: dict[int, Frame] = {}
-        self._rules: list[PlainRule] = []
-        self._undefined: dict[int, Callable[[], int]] = {}
         self._columns: list[I32] = []
         self._classes_of: dict[Tokens, list[int]] = {}
         self._codes: dict[tuple[int, ...], int] = {}
         self._deferred: dict[int, Callable[[int], None]] = {}
-        self._n_symbols = 0
-        self._n_commas = 0
         self._n_texts = 0
         self._first_text = (0, 0, 0, 0)
-        self._text_symbols: dict[bytes, int] = {}
-        self.texts: dict[int, bytes] = {}
         #: Whether items of arrays are read off the text, so that not every mask is known without.
         self.reads_items = False
         #: States of automata that other grammars have too: the automaton's name and its state.
@@ -391,16 +307,7 @@ class Tables:
         self.live: I64 = TABLES.take(self.max_states, np.int64)
         self.lasting: I64 = TABLES.take(self.max_states, np.int64)
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
-        self.moves = _move_table(_FIRST_MOVES if self.is_open else 1)
-        objects = _FIRST_OBJECTS if self.is_open else 1
-        for slot, zeros in (
-            (layout.T_OBJECTS, np.zeros(layout.OBJECT * objects, np.int64)),
-            (layout.T_OBJECT_TABLE, np.zeros(2 * objects, np.int32)),
-            (layout.T_SYMBOLS, np.zeros(layout.SYMBOL * objects, np.int64)),
-            (layout.T_COMMAS, np.zeros(64, np.int32)),
-        ):
-            self.record.bind(slot, zeros)
-        self.record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
+        self.registers = Registers(self.record, self.is_open)
 
     def may_begin_text(self) -> bool:
         """Whether a text that begins finds room here, or better has fresh tables.
@@ -409,12 +316,11 @@ class Tables:
         """
         if not self.is_open:
             return True
-        n_moves = int(self.record.words[layout.T_N_MOVES])
-        made = (self.n_states, self._n_programs, self._n_alts, n_moves)
+        made = (self.n_states, self._n_programs, self._n_alts, self.registers.n_moves)
         self._n_texts += 1
         if self._n_texts == 2:
             self._first_text = made
-        rooms = (self.max_states, _OPEN_PROGRAMS, self._alts.size, _MOST_MOVES)
+        rooms = (self.max_states, _OPEN_PROGRAMS, self._alts.size, MOST_MOVES)
         return all(
             n <= max(room // 4, min(2 * first, room - room // 8))
             for n, first, room in zip(made, self._first_text, rooms, strict=True)
@@ -431,9 +337,7 @@ class Tables:
             TABLES.give_back(self.lasting, self.n_states)
             TABLES.give_back(self.models, 2 * self.n_states)
         # What makes the parts refers to the tables: without it they go at once.
-        self._frames.clear()
-        self._rules.clear()
-        self._undefined.clear()
+        self.registers.clear()
         self._deferred.clear()
 
     # --- parts -----------------------------------------------------------------------------------
@@ -475,7 +379,7 @@ class Tables:
             code = self._codes[key] = layout.PROGRAM - n
         return code
 
-    def programs(self, kind: int, a: I64, b: int, then: I64) -> I64:
+    def programs(self, kind: int, a: I64, b: int, then: I64 | int) -> I64:
         """The action codes of programs that nobody has made yet, one a row of the arrays."""
         at = self._n_programs
         after = at + len(a)
@@ -535,89 +439,6 @@ class Tables:
         number = (state >> self.shift) - self._shared_firsts[at] + 1
         return (automaton.digest(), number) if number < automaton.n_states else None
 
-    def key_body(self, state: int, first: int, n_states: int, back: int, rank: int) -> KeyBody:
-        """A string body that returns to ``back``; its automaton's states begin at ``first``."""
-        at = self._n_programs
-        after = at + n_states
-        if 4 * after > self._programs.size:
-            self._more(self._programs)
-        programs = self._programs[4 * at : 4 * after].reshape(-1, 4)
-        programs[:] = layout.PUSH, 0, back, rank
-        programs[:, 1] = first + (np.arange(n_states) << self.shift)
-        self._n_programs = after
-        calls = (layout.PROGRAM - np.arange(at, after)).astype(np.int32)
-        return KeyBody(state, first, calls, back)
-
-    def insert_keys(
-        self, keys: list[tuple[bytes, int]], root: int, body: KeyBody | None = None
-    ) -> tuple[int, I32]:
-        """Enter keys, each a text and the action on the quote behind it, into a trie of states.
-
-        Parameters
-        ----------
-        keys : list of (bytes, int)
-        root : int
-            The first state of the trie to start from, which stays as it is; 0 for an empty one.
-        body : KeyBody, optional
-            Where texts go on that are none of the keys.
-
-        Returns
-        -------
-        root : int
-        places : int32[n, 4]
-            Of each new state, ``root`` the first: the state before, the byte between, the first key
-            below and how many there are (``kernels.keys``).
-        """
-        texts = b"".join(text for text, _ in keys)
-        offsets = np.cumsum([0] + [len(text) for text, _ in keys], dtype=np.int32)
-        codes = np.array([code for _, code in keys], np.int32)
-        first = self.n_states
-        room = min(self.max_states - first, len(texts) + 1)
-        places = np.zeros((room + 1, keys_kernel.PLACE), np.int32)
-        inside = body or _NO_BODY
-        free = insert_keys(
-            self.record.words,
-            np.frombuffer(bytearray(texts), np.uint8),
-            offsets,
-            codes,
-            inside.calls,
-            places.reshape(-1),
-            root,
-            first << self.shift,
-            inside.state,
-            inside.first,
-            inside.back,
-        )
-        if free < 0:
-            for array in (self.actions[first:], self.roots[first:], self.models[2 * first :]):
-                array[:] = 0
-            self.new_states(room + 1)
-        self.n_states = int(free) >> self.shift
-        return first << self.shift, places[: self.n_states - first]
-
-    def prune_keys(self, root: int, places: I32) -> int:
-        """Cut off what leads nowhere in a trie that was just made; its root, or 0 if that does."""
-        return int(prune_keys(self.record.words, places.reshape(-1), root))
-
-    def copy_state(self, state: int) -> int:
-        """A new state that does all that another one does."""
-        copy = self.new_states(1)
-        old, new = state >> self.shift, copy >> self.shift
-        self.actions[new] = self.actions[old]
-        self.models[2 * new : 2 * new + 2] = self.models[2 * old : 2 * old + 2]
-        self.roots[new] = self.roots[old]
-        return copy
-
-    def falling_state(self, inside: int, body: KeyBody) -> int:
-        """A new state from which every byte goes on in a string body, of which ``inside`` is."""
-        state = self.new_states(1)
-        call = int(body.calls[(inside - body.first) >> self.shift])
-        self.row(state)[:] = np.where(self.row(inside) != 0, call, 0)
-        at = state >> self.shift
-        self.models[2 * at : 2 * at + 2] = inside, body.back
-        self.roots[at] = layout.MODELLED
-        return state
-
     def count(
         self,
         counting: int,
@@ -647,92 +468,6 @@ class Tables:
         self.listed[state] = Listed(data, offsets, low, high, depth)
         self.roots[state >> self.shift] = layout.MADE
 
-    def new_symbol(self) -> int:
-        """A symbol that no other step has."""
-        self._n_symbols += 1
-        self._grow(layout.T_SYMBOLS, layout.SYMBOL * (self._n_symbols + 1))
-        return self._n_symbols
-
-    def _grow(self, slot: int, size: int) -> None:
-        """Have room in an array of the record that only kernels under the lock read."""
-        old = self.record.bound(slot)
-        if old.size < size:
-            self.record.bind(slot, grown(old, 2 * size))
-
-    def define(
-        self, symbol: int, kind: int, keys: int = 0, action: int = layout.DEAD, least: int = 0
-    ) -> None:
-        """Say what a symbol means to plain objects (``kernels.registers``)."""
-        at = layout.SYMBOL * symbol
-        symbols = self.record.bound(layout.T_SYMBOLS)
-        symbols[at : at + layout.SYMBOL] = kind, keys, action, least
-
-    def define_later(self, symbol: int, make: Callable[[], int]) -> None:
-        """Have ``make()`` say which action a defined symbol has when a text first asks for it."""
-        self._undefined[symbol] = make
-
-    def define_action(self, symbol: int, action: int) -> None:
-        """Say which action a defined symbol has where it is possible."""
-        at = layout.SYMBOL * symbol + layout.SYMBOL_ACTION
-        self.record.bound(layout.T_SYMBOLS)[at] = action
-
-    def new_comma(self) -> int:
-        """The number of one more set of other keys (``kernels.registers``)."""
-        self._n_commas += 1
-        self._grow(layout.T_COMMAS, self._n_commas)
-        return self._n_commas - 1
-
-    def define_comma(self, number: int, action: int) -> None:
-        """Say which action a comma has behind a set of other keys."""
-        self.record.bound(layout.T_COMMAS)[number] = action
-
-    def text_symbol(self, text: bytes) -> int:
-        """The symbol that stands for a text that was read."""
-        symbol = self._text_symbols.get(text)
-        if symbol is None:
-            symbol = self._text_symbols[text] = self.new_symbol()
-            self.texts[symbol] = text
-        return symbol
-
-    def new_register(self, frame: Frame) -> int:
-        """The register that stands for ``frame``."""
-        register = int(self.record.words[layout.T_N_REGISTERS])
-        self._grow(layout.T_OBJECTS, layout.OBJECT * (register + 1))
-        self.record.words[layout.T_N_REGISTERS] = register + 1
-        self._frames[register] = frame
-        return register
-
-    def new_rule(self, rule: PlainRule) -> int:
-        """The number of a rule whose registers kernels make (``kernels.registers``)."""
-        self._rules.append(rule)
-        return len(self._rules)
-
-    def object_register(self, rule: int, seen: int, others: int, count: int) -> int:
-        """The register of a plain object: named keys seen, the set of other keys, how many."""
-        while True:
-            register = int(intern_object(self.record.words, rule, seen, others, count))
-            if register >= 0:
-                return register
-            self._grow_objects()
-
-    def _grow_objects(self) -> None:
-        self._grow(layout.T_OBJECTS, 2 * self.record.bound(layout.T_OBJECTS).size)
-        table = np.zeros(4 * self.record.bound(layout.T_OBJECT_TABLE).size, np.int32)
-        self.record.bind(layout.T_OBJECT_TABLE, table)
-        rehash_objects(self.record.words)
-
-    def frame(self, register: int) -> Frame | None:
-        """What a register stands for, if it does for any frame."""
-        frame = self._frames.get(register)
-        if frame is None and register < self.record.words[layout.T_N_REGISTERS]:
-            at = layout.OBJECT * register
-            fields = self.record.bound(layout.T_OBJECTS)[at : at + layout.OBJECT].tolist()
-            rule, seen, others, count = fields
-            if rule:
-                frame = self._rules[rule - 1].frame_of(register, seen, others, count)
-                self._frames[register] = frame
-        return frame
-
     def defer(self, state: int, make: Callable[[int], None]) -> None:
         """Have ``make(state)`` write a state when a text first reaches it."""
         self.row(state)[:] = layout.EXPAND
@@ -744,27 +479,6 @@ class Tables:
         if make is not None:
             make(state)
             del self._deferred[state]
-
-    def make_move(self, register: int, symbol: int) -> None:
-        """Enter the move of a register on a symbol."""
-        words = self.record.words
-        if 2 * words[layout.T_N_MOVES] > self.moves[0]:
-            if words[layout.T_N_MOVES] >= _MOST_MOVES:
-                raise BudgetError("moves of frames", _MOST_MOVES, "the text is too long")
-            larger = _move_table(4 * (int(self.moves[0]) + 1))
-            copy_moves(self.moves, larger)
-            self.moves = larger
-            self.record.bind(layout.T_MOVES, larger)
-        make = self._undefined.pop(symbol, None)
-        if make is not None:
-            self.define_action(symbol, make())
-            if derive_move(words, register, symbol) >= 0:
-                return
-        frame = self.frame(register)
-        assert frame is not None
-        after, action = frame.move(symbol)
-        words[layout.T_N_MOVES] += 1
-        enter_move(self.moves, register, symbol, after, action)
 
     def _actions(
         self,
@@ -810,7 +524,7 @@ class Tables:
         vocabulary = self.vocabulary
         trie = vocabulary.trie
         record = self.record
-        common = _vocabulary_record(vocabulary)
+        common = vocabulary_record(vocabulary)
         record.adopt(common)
         self.longest = int(common.words[layout.T_LONGEST])
         self.token_kind: I32 = record.bound(layout.T_TOKEN_KIND)
@@ -827,7 +541,6 @@ class Tables:
             (layout.T_ACTIONS, self.actions),
             (layout.T_PROGRAMS, self._programs),
             (layout.T_ALTS, self._alts),
-            (layout.T_MOVES, self.moves),
             (layout.T_ROOTS, self.roots),
             (layout.T_MODELS, self.models),
             (layout.T_COLUMN_OFFSETS, column_offsets),
@@ -893,6 +606,6 @@ class Tables:
             self.table_bytes
             + 16 * self._n_programs
             + 4 * self._n_alts
-            + 16 * int(self.record.words[layout.T_N_MOVES])
+            + 16 * self.registers.n_moves
             + own_kind
         )

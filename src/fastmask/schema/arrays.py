@@ -115,7 +115,8 @@ class ArrayRule:
         self._reads_items = reads_items
         self.tables.reads_items |= reads_items
         self._fresh = FreshStrings(automaton, self._back)
-        self._begin, self._close, self._comma = (self.tables.new_symbol() for _ in range(3))
+        new_symbol = self.tables.registers.new_symbol
+        self._begin, self._close, self._comma = (new_symbol() for _ in range(3))
         step, program = layout.STEP, self.tables.program
         comma = program(step, self._comma, layout.ITEM_TEXT if reads_items else 0)
         self._open = self._write_states(
@@ -199,7 +200,7 @@ class ArrayRule:
         if not bodies:
             return layout.DEAD
         frame = VagueFrame(bodies)
-        register = self.tables.new_register(frame)
+        register = self.tables.registers.new_register(frame)
         return self.tables.program(layout.SET, register, 0, self._next)
 
     # --- frames ----------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ class ArrayRule:
         frame = self._frames.get(seen)
         if frame is None:
             frame = self._frames[seen] = ArrayFrame(self, seen)
-            frame.register = self.tables.new_register(frame)
+            frame.register = self.tables.registers.new_register(frame)
         return frame
 
     def move(self, frame: ArrayFrame, symbol: int) -> tuple[int, int]:

@@ -215,7 +215,7 @@ class SchemaAutomaton:
         """
         key = self._read.get(symbol)
         if key is None:
-            key = self.formulas.constants.key(read_json(self.tables.texts[symbol]))
+            key = self.formulas.constants.key(read_json(self.tables.registers.texts[symbol]))
             self._read[symbol] = key
         return key
 
@@ -323,7 +323,7 @@ class SchemaAutomaton:
         for i in range(1, len(counts)):
             parent = (parents[i] - root) >> tables.shift
             if counts[i] < counts[parent]:
-                symbol = tables.new_symbol()
+                symbol = tables.registers.new_symbol()
                 below = keys[firsts[i] : firsts[i] + counts[i]]
                 names = tuple({of_code[code]: None for _, code in below})
                 guards[symbol] = (names, root + (i << tables.shift))

@@ -19,7 +19,7 @@ class Counting:
         self._tables = tables
         self.least = least
         self.most = most
-        self.comma, self.close = tables.new_symbol(), tables.new_symbol()
+        self.comma, self.close = tables.registers.new_symbol(), tables.registers.new_symbol()
         self.following = self.end = layout.DEAD
         self._registers: dict[int, int] = {}
 
@@ -28,7 +28,7 @@ class Counting:
         commas = min(commas, max(self.least - 1, 0) if self.most is None else self.most)
         register = self._registers.get(commas)
         if register is None:
-            register = self._tables.new_register(CountingFrame(self, commas))
+            register = self._tables.registers.new_register(CountingFrame(self, commas))
             self._registers[commas] = register
         return register
 

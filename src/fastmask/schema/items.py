@@ -13,11 +13,11 @@ from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
 from .constants import STRING, Key
+from .key_tries import KeyBody, copy_state, falling_state, insert_keys, key_body
 from .strings import encoded
 from .values import Value
 
 if TYPE_CHECKING:
-    from ..tables import KeyBody
     from .automaton import SchemaAutomaton
 
 __all__ = ["FreshStrings", "ListedStrings"]
@@ -44,10 +44,10 @@ class ListedStrings:
 
     def __init__(self, automaton: SchemaAutomaton, spelled: dict[str, list[bytes]]) -> None:
         tables = automaton.tables
-        self.texts = {tables.new_symbol(): text for text in spelled}
+        self.texts = {tables.registers.new_symbol(): text for text in spelled}
         codes = {tables.program(layout.STEP, symbol): text for symbol, text in self.texts.items()}
         keys = sorted((way, code) for code, text in codes.items() for way in spelled[text])
-        self.root, places = tables.insert_keys(keys, 0)
+        self.root, places = insert_keys(tables, keys, 0)
         self.guards = automaton.guarded(keys, self.root, places, codes)
 
     @classmethod
@@ -124,10 +124,10 @@ class FreshStrings:
                     del keys[len(keys) - len(ways) :]
             if self._body is None:
                 body = automaton.key_body()
-                self._body = automaton.tables.key_body(*body, self._back, _BODY_RANK)
+                self._body = key_body(automaton.tables, *body, self._back, _BODY_RANK)
             root = known
             if keys or not known:
-                root, _ = automaton.tables.insert_keys(sorted(keys), known, self._body)
+                root, _ = insert_keys(automaton.tables, sorted(keys), known, self._body)
             for text in wide:
                 root = self._with(root, text, self._body)
             self._tries[used] = root
@@ -147,7 +147,7 @@ class FreshStrings:
             state = made.get(place)
             if state is None:
                 _, old, inside = place
-                state = tables.copy_state(old) if old else tables.falling_state(inside, body)
+                state = copy_state(tables, old) if old else falling_state(tables, inside, body)
                 made[place] = state
                 todo.append(place)
             return state

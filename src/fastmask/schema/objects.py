@@ -20,12 +20,12 @@ from ..kernels import layout
 from . import spelling
 from .constants import Constant
 from .containers import Objects
+from .key_tries import KeyBody, insert_keys, key_body, prune_keys
 from .strings import class_language, encoded
 from .tries import ShrinkingTrie
 from .values import FALSE, TRUE, KeyClass, Value
 
 if TYPE_CHECKING:
-    from ..tables import KeyBody
     from .automaton import SchemaAutomaton
 
 __all__ = ["ObjectRule", "names_left_out"]
@@ -146,7 +146,7 @@ class ObjectRule:
             and (bool(self._classes) or conjunction.shortest == 0)
             and all(language is None for language, _, _ in self._classes)
         )
-        self._number = tables.new_rule(self) if is_plain else 0
+        self._number = tables.registers.new_rule(self) if is_plain else 0
         self._bits = {name: 1 << i for i, name in enumerate(self.names)} if is_plain else {}
         self._numbers: dict[frozenset[str], int] = {}
         self._sets: dict[int, frozenset[str]] = {}
@@ -187,13 +187,13 @@ class ObjectRule:
     def _make_symbols(self) -> None:
         """The symbols of steps, once the classes of other keys are known."""
         tables = self.tables
-        self._close, self._comma = (tables.new_symbol() for _ in range(2))
-        self._key_symbols = {name: tables.new_symbol() for name in self.names}
+        self._close, self._comma = (tables.registers.new_symbol() for _ in range(2))
+        self._key_symbols = {name: tables.registers.new_symbol() for name in self.names}
         self._of_code = {
             tables.program(layout.STEP, symbol): name for name, symbol in self._key_symbols.items()
         }
         self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
-        self._other_symbols = [tables.new_symbol() for _ in self._classes]
+        self._other_symbols = [tables.registers.new_symbol() for _ in self._classes]
         self._other_states: list[int] = [0] * len(self._classes)
         self._back = self._write_back()
 
@@ -300,12 +300,13 @@ class ObjectRule:
         frame = self._frames.get(key)
         if frame is None:
             frame = self._frames[key] = ObjectFrame(self, seen, unnamed, pending, apart, count)
+            registers = self.tables.registers
             if is_plain:
                 bits = sum(self._bits[name] for name in seen if name in self._bits)
                 others = 2 * self._set_number(unnamed) + (None in seen)
-                frame.register = self.tables.object_register(self._number, bits, others, count)
+                frame.register = registers.object_register(self._number, bits, others, count)
             else:
-                frame.register = self.tables.new_register(frame)
+                frame.register = registers.new_register(frame)
         return frame
 
     def frame_of(self, register: int, seen: int, others: int, count: int) -> ObjectFrame:
@@ -319,23 +320,24 @@ class ObjectRule:
         """The number of a set of other keys."""
         number = self._numbers.get(unnamed)
         if number is None:
-            number = self._numbers[unnamed] = self.tables.new_comma()
+            number = self._numbers[unnamed] = self.tables.registers.new_comma()
             self._sets[number] = unnamed
         return number
 
     def _define_symbols(self) -> None:
         """Say what symbols mean, so that kernels make this object's registers and moves."""
-        define, least = self.tables.define, self.conjunction.shortest
+        registers, least = self.tables.registers, self.conjunction.shortest
+        define = registers.define
         every = sum(self._bits.values())
         required = sum(self._bits[name] for name in self.required)
         define(self._close, layout.CLOSE, required, self.automaton.end, least)
         define(self._comma, layout.COMMA, 0 if self._classes else every)
         for name, symbol in self._key_symbols.items():
             define(symbol, layout.KEY, self._bits[name], least=least)
-            self.tables.define_later(symbol, partial(self._member, self.names[name]))
+            registers.define_later(symbol, partial(self._member, self.names[name]))
         for symbol, (_, value, _) in zip(self._other_symbols, self._classes, strict=True):
             define(symbol, layout.OTHER, least=least)
-            self.tables.define_later(symbol, partial(self._jump, value))
+            registers.define_later(symbol, partial(self._jump, value))
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -348,7 +350,7 @@ class ObjectRule:
                 return 0, layout.DEAD
             action = self._behind_comma(keys)
             if self._number and not frame.apart and self._is_narrow(frame):
-                self.tables.define_comma(self._set_number(frame.unnamed), action)
+                self.tables.registers.define_comma(self._set_number(frame.unnamed), action)
             return frame.register, action
         name = self._of_symbol.get(symbol)
         if name is not None:
@@ -364,7 +366,7 @@ class ObjectRule:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
             where = self._other_symbols.index(symbol)
             return self._after_key(frame, where, self._classes[where][1], self._jump)
-        text = _key_text(self.tables.texts[symbol])
+        text = _key_text(self.tables.registers.texts[symbol])
         return self._after_key(frame, text, self._value_of(text), self._jump)
 
     def _value_of(self, name: str) -> Value:
@@ -639,14 +641,14 @@ class ObjectRule:
             keys += [(text, layout.DEAD) for name in new for text in self._spelled(name) or ()]
             keys.sort()
             body = self._body(other) if other >= 0 else None
-            state, places = self.tables.insert_keys(keys, root, body)
+            state, places = insert_keys(self.tables, keys, root, body)
             if other < 0:
                 guards = self.automaton.guarded(keys, state, places, self._of_code)
                 self._guards.update(guards)
                 if self._number:
                     for symbol, (names, then) in guards.items():
                         bits = sum(self._bits[name] for name in names)
-                        self.tables.define(symbol, layout.GUARD, bits, then)
+                        self.tables.registers.define(symbol, layout.GUARD, bits, then)
             self._tries[seen, other] = state
         return state
 
@@ -665,8 +667,8 @@ class ObjectRule:
                 for text in self._spelled(name) or ()
             ]
             keys.sort()
-            state, places = self.tables.insert_keys(keys, root, self._body(where))
-            state = self.tables.prune_keys(state, places)
+            state, places = insert_keys(self.tables, keys, root, self._body(where))
+            state = prune_keys(self.tables, state, places)
             self._class_tries[seen, where] = state
         return state
 
@@ -747,7 +749,7 @@ class ObjectRule:
             if language is not None:
                 spelled = spelling.key_language(language, self.automaton.policy)
                 states = self.automaton.string_body(spelled)
-            body = self.tables.key_body(*states, back, BODY_RANK)
+            body = key_body(self.tables, *states, back, BODY_RANK)
             self._bodies[other] = body
         return body
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from .key_tries import insert_keys
+
 if TYPE_CHECKING:
     from ..tables import Tables
 
@@ -35,7 +37,7 @@ class ShrinkingTrie:
         self._tables = tables
         self._spelled = spelled
         keys = sorted((text, codes[name]) for name, texts in spelled.items() for text in texts)
-        root, _ = tables.insert_keys(keys, 0)
+        root, _ = insert_keys(tables, keys, 0)
         self._roots: dict[frozenset[str], int] = {frozenset(): root}
 
     def without(self, gone: frozenset[str], before: frozenset[str]) -> int:

@@ -61,7 +61,7 @@ class VariantFrame:
         self.key = key
         self.gone: frozenset[str] = frozenset()
         self.gone_before = self.gone
-        self.register = rule.tables.new_register(self)
+        self.register = rule.tables.registers.new_register(self)
 
     def move(self, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -304,7 +304,7 @@ class _Tags:
         self.values = set(values)
         tables = rule.tables
         texts = sorted({str(text) for value in values for text in value.constants})
-        self.texts = {tables.new_symbol(): text for text in texts}
+        self.texts = {tables.registers.new_symbol(): text for text in texts}
         self._all = frozenset(texts)
         self._trie: ShrinkingTrie | None = None
         if texts:

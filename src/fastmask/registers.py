@@ -1,0 +1,203 @@
+"""Registers of frames: what each stands for, and the moves that texts have asked for so far.
+
+A register is a number in a stack cell: which keys an object has had, which items an array. Its
+moves, on symbols, are entered in one hash table that kernels read. Objects that ask no more than
+which keys they have seen get registers and moves from kernels (``kernels.registers``); for all
+others, and for actions that nobody has asked for yet, the frame is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from ._arrays import I64, AddressRecord, grown
+from .errors import BudgetError
+from .kernels import layout
+from .kernels.moves import copy_moves, enter_move
+from .kernels.registers import derive_move, intern_object, rehash_objects
+
+__all__ = ["MOST_MOVES", "Frame", "PlainRule", "Registers"]
+
+MOST_MOVES = 1 << 20
+_FIRST_MOVES = 1 << 10
+_FIRST_OBJECTS = 1 << 9
+
+
+class Frame(Protocol):
+    """What a frame's register stands for: its moves are made when a text first asks for them."""
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+
+
+class PlainRule(Protocol):
+    """An object that asks of its frames only which keys they have seen."""
+
+    def frame_of(self, register: int, seen: int, others: int, count: int) -> Frame:
+        """The frame of a register that a kernel made."""
+
+
+def _move_table(room: int) -> I64:
+    """An empty table of moves."""
+    table = np.zeros(2 + 2 * room, np.int64)
+    table[0] = room - 1
+    return table
+
+
+class Registers:
+    """The registers, symbols and moves of one grammar's tables.
+
+    Parameters
+    ----------
+    record : AddressRecord
+        That of the tables; arrays are bound to it as they grow.
+    is_open : bool
+        Whether there will be any.
+
+    Attributes
+    ----------
+    texts : dict[int, bytes]
+        The text of each symbol that stands for one.
+    """
+
+    def __init__(self, record: AddressRecord, is_open: bool) -> None:
+        self.texts: dict[int, bytes] = {}
+        self._record = record
+        self._text_symbols: dict[bytes, int] = {}
+        self._n_symbols = 0
+        self._n_commas = 0
+        self._frames: dict[int, Frame] = {}
+        self._rules: list[PlainRule] = []
+        self._undefined: dict[int, Callable[[], int]] = {}
+        self._moves = _move_table(_FIRST_MOVES if is_open else 1)
+        objects = _FIRST_OBJECTS if is_open else 1
+        for slot, array in (
+            (layout.T_MOVES, self._moves),
+            (layout.T_OBJECTS, np.zeros(layout.OBJECT * objects, np.int64)),
+            (layout.T_OBJECT_TABLE, np.zeros(2 * objects, np.int32)),
+            (layout.T_SYMBOLS, np.zeros(layout.SYMBOL * objects, np.int64)),
+            (layout.T_COMMAS, np.zeros(64, np.int32)),
+        ):
+            record.bind(slot, array)
+        record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
+
+    @property
+    def n_moves(self) -> int:
+        """Moves entered so far."""
+        return int(self._record.words[layout.T_N_MOVES])
+
+    def clear(self) -> None:
+        """Forget the frames, which refer to the tables: without them those go at once."""
+        self._frames.clear()
+        self._rules.clear()
+        self._undefined.clear()
+
+    def new_symbol(self) -> int:
+        """A symbol that no other step has."""
+        self._n_symbols += 1
+        self._grow(layout.T_SYMBOLS, layout.SYMBOL * (self._n_symbols + 1))
+        return self._n_symbols
+
+    def _grow(self, slot: int, size: int) -> None:
+        """Have room in an array of the record that only kernels under the lock read."""
+        old = self._record.bound(slot)
+        if old.size < size:
+            self._record.bind(slot, grown(old, 2 * size))
+
+    def define(
+        self, symbol: int, kind: int, keys: int = 0, action: int = layout.DEAD, least: int = 0
+    ) -> None:
+        """Say what a symbol means to plain objects (``kernels.registers``)."""
+        at = layout.SYMBOL * symbol
+        symbols = self._record.bound(layout.T_SYMBOLS)
+        symbols[at : at + layout.SYMBOL] = kind, keys, action, least
+
+    def define_later(self, symbol: int, make: Callable[[], int]) -> None:
+        """Have ``make()`` say which action a defined symbol has when a text first asks for it."""
+        self._undefined[symbol] = make
+
+    def define_action(self, symbol: int, action: int) -> None:
+        """Say which action a defined symbol has where it is possible."""
+        at = layout.SYMBOL * symbol + layout.SYMBOL_ACTION
+        self._record.bound(layout.T_SYMBOLS)[at] = action
+
+    def new_comma(self) -> int:
+        """The number of one more set of other keys (``kernels.registers``)."""
+        self._n_commas += 1
+        self._grow(layout.T_COMMAS, self._n_commas)
+        return self._n_commas - 1
+
+    def define_comma(self, number: int, action: int) -> None:
+        """Say which action a comma has behind a set of other keys."""
+        self._record.bound(layout.T_COMMAS)[number] = action
+
+    def text_symbol(self, text: bytes) -> int:
+        """The symbol that stands for a text that was read."""
+        symbol = self._text_symbols.get(text)
+        if symbol is None:
+            symbol = self._text_symbols[text] = self.new_symbol()
+            self.texts[symbol] = text
+        return symbol
+
+    def new_register(self, frame: Frame) -> int:
+        """The register that stands for ``frame``."""
+        register = int(self._record.words[layout.T_N_REGISTERS])
+        self._grow(layout.T_OBJECTS, layout.OBJECT * (register + 1))
+        self._record.words[layout.T_N_REGISTERS] = register + 1
+        self._frames[register] = frame
+        return register
+
+    def new_rule(self, rule: PlainRule) -> int:
+        """The number of a rule whose registers kernels make (``kernels.registers``)."""
+        self._rules.append(rule)
+        return len(self._rules)
+
+    def object_register(self, rule: int, seen: int, others: int, count: int) -> int:
+        """The register of a plain object: named keys seen, the set of other keys, how many."""
+        while True:
+            register = int(intern_object(self._record.words, rule, seen, others, count))
+            if register >= 0:
+                return register
+            self._grow_objects()
+
+    def _grow_objects(self) -> None:
+        self._grow(layout.T_OBJECTS, 2 * self._record.bound(layout.T_OBJECTS).size)
+        table = np.zeros(4 * self._record.bound(layout.T_OBJECT_TABLE).size, np.int32)
+        self._record.bind(layout.T_OBJECT_TABLE, table)
+        rehash_objects(self._record.words)
+
+    def frame(self, register: int) -> Frame | None:
+        """What a register stands for, if it does for any frame."""
+        frame = self._frames.get(register)
+        if frame is None and register < self._record.words[layout.T_N_REGISTERS]:
+            at = layout.OBJECT * register
+            fields = self._record.bound(layout.T_OBJECTS)[at : at + layout.OBJECT].tolist()
+            rule, seen, others, count = fields
+            if rule:
+                frame = self._rules[rule - 1].frame_of(register, seen, others, count)
+                self._frames[register] = frame
+        return frame
+
+    def make_move(self, register: int, symbol: int) -> None:
+        """Enter the move of a register on a symbol."""
+        words = self._record.words
+        if 2 * words[layout.T_N_MOVES] > self._moves[0]:
+            if words[layout.T_N_MOVES] >= MOST_MOVES:
+                raise BudgetError("moves of frames", MOST_MOVES, "the text is too long")
+            larger = _move_table(4 * (int(self._moves[0]) + 1))
+            copy_moves(self._moves, larger)
+            self._moves = larger
+            self._record.bind(layout.T_MOVES, larger)
+        make = self._undefined.pop(symbol, None)
+        if make is not None:
+            self.define_action(symbol, make())
+            if derive_move(words, register, symbol) >= 0:
+                return
+        frame = self.frame(register)
+        assert frame is not None
+        after, action = frame.move(symbol)
+        words[layout.T_N_MOVES] += 1
+        enter_move(self._moves, register, symbol, after, action)
