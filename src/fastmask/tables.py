@@ -32,7 +32,7 @@ from .networks import Networks
 from .registers import MOST_MOVES, Registers
 from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
 from .vocabulary.groups import PLAIN
-from .vocabulary_record import vocabulary_record
+from .vocabulary.record import vocabulary_record
 
 if TYPE_CHECKING:
     from .vocabulary import Vocabulary

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arrays import AddressRecord, contiguous
-from .kernels import layout
-from .vocabulary.groups import GROUPS, grouped_trie
+from .._arrays import AddressRecord, contiguous
+from ..kernels import layout
+from .groups import GROUPS, grouped_trie
 
 if TYPE_CHECKING:
-    from .vocabulary import Vocabulary
+    from .core import Vocabulary
 
 __all__ = ["vocabulary_record"]
 
