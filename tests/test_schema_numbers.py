@@ -8,10 +8,11 @@ from decimal import Decimal
 import pytest
 
 import fastmask as fm
+from fastmask.cli.sources import byte_vocabulary
 
 
 def accepts(grammar: fm.Grammar, text: str) -> bool:
-    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile(grammar)
+    compiled = fm.GrammarCompiler(byte_vocabulary()).compile(grammar)
     matcher = fm.GrammarMatcher(compiled)
     return matcher.accept_bytes(text) and matcher.is_completed()
 
@@ -73,7 +74,7 @@ def test_an_integer_of_very_many_digits_is_still_json():
 
 def test_multiples_of_a_large_prime_are_spelled_as_floats_too():
     grammar = fm.Grammar.from_json_schema({"type": "number", "multipleOf": 7919})
-    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile(grammar)
+    compiled = fm.GrammarCompiler(byte_vocabulary()).compile(grammar)
 
     def is_taken(text: str) -> bool:
         matcher = fm.GrammarMatcher(compiled)

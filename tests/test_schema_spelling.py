@@ -598,7 +598,8 @@ def test_free_strings_take_every_spelling():
     ("literals", "counted"),
     [
         ([], False),
-        ([(lit.MAX_LENGTH, 32)], False),
+        ([(lit.MAX_LENGTH, 32), pattern("a")], False),
+        ([(lit.MAX_LENGTH, 33), pattern("a")], True),
         ([(lit.MAX_LENGTH, 33)], True),
         ([(lit.MIN_LENGTH, 100)], True),
         ([(lit.MIN_LENGTH, 100), pattern("a")], True),

@@ -130,7 +130,8 @@ class SchemaAutomaton:
         row = tables.blank_row()
         opening: dict[int, list[int]] = {}
         typed = {t: self.formulas.conjunctions(value, t) for t in range(6) if value.types >> t & 1}
-        is_only_one = sum(map(len, typed.values())) == 1  # nothing empty is ever called
+        # Nothing empty is ever called, unless the root cannot be spelled.
+        is_only_one = self.alphabet.is_whole and sum(map(len, typed.values())) == 1
         for type_, every in typed.items():
             conjunctions = [c for c in every if is_only_one or not self.is_empty(c)]
             if not conjunctions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, exact
+from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, can_be_spelled, exact
 from .strings import surely_matches
 from .values import AMONG, EXCEPT, SCHEMA, TRUE, Value
 
@@ -51,7 +51,8 @@ class Plainness:
         """Whether a formula plainly holds something; False says nothing."""
         kind = value.kind
         if kind != SCHEMA:
-            return value is TRUE or kind in {AMONG, EXCEPT}
+            among = value.constants if kind == AMONG else ()
+            return value is TRUE or kind == EXCEPT or any(map(can_be_spelled, among))
         known = self._known.get(value)
         if known is None:
             known = depth > 0 and _ANY_TYPE.isdisjoint(value.node) and self._admits(value, depth)
@@ -88,7 +89,8 @@ class Plainness:
             return False
         named, others = node.get("properties", {}), node.get("additionalProperties", True)
         return all(
-            self._part_holds(value, named.get(name, others), depth) for name in node["required"]
+            can_be_spelled(name) and self._part_holds(value, named.get(name, others), depth)
+            for name in node["required"]
         )
 
     def _part_holds(self, value: Value, node: Any, depth: int) -> bool:
