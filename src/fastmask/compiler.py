@@ -20,11 +20,11 @@ import numpy as np
 from ._arrays import I32
 from ._files import read_checked, write_checked
 from ._locks import new_lock
+from .arena import Arena
 from .context import ContextCounts, context_counts
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
-from .rows import Arena
 from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .arena import Arena
 from .kernels import layout
-from .rows import Arena, Rows
+from .rows import Rows
 from .tables import Tables
 
 __all__ = ["ContextCounts", "context_counts"]

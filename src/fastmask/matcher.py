@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8
+from .arena import vacant_row_error
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
 from .errors import BitmaskError, BudgetError, MatcherError
@@ -24,7 +25,7 @@ from .kernels import layout
 from .kernels.accept import accept_text, accept_token
 from .kernels.descent import locate_leaf
 from .kernels.rows import fill_bitmask
-from .rows import Rows, vacant_row_error
+from .rows import Rows
 from .texts import last_value
 
 __all__ = ["GrammarMatcher"]

@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from ._arrays import I64
 from ._locks import new_lock
+from .arena import Arena
 from .distances import UNREACHABLE, Distances
 from .errors import MatcherError
 from .kernels import layout
 from .kernels.accept import accept_batch
 from .matcher import GrammarMatcher
-from .rows import Arena
 from .tables import Tables
 from .vocabulary import Vocabulary
 

@@ -1,0 +1,563 @@
+"""The arena of a compiled grammar: stack cells, scratch for kernels, and the present rows.
+
+All matchers of the grammar share it and change it. Its lock is taken to intern, to walk and to grow
+a tree; looking up what is known takes none. What a kernel found missing (room, a state, a move, a
+row) is made here, and the kernel called again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import I32, I64, U8, U32, AddressRecord, grown
+from .errors import BudgetError, MatcherError
+from .kernels import layout
+from .kernels.accept import advance, next_bytes, read_tokens
+from .kernels.cells import intern_state, join_configurations, rehash_cells
+from .kernels.groups import SCRATCH
+from .kernels.lengths import adopt_root, bounded_node, count_characters
+from .kernels.lists import list_row
+from .kernels.naive import naive_row
+from .kernels.rows import fill_growing, join_rows, link_node, make_leaf, make_question
+from .rows import Rows, keep_for_batches
+from .shared_rows import CharacterCounts, shared_rows
+from .tables import Tables
+
+__all__ = ["Arena", "vacant_row_error"]
+
+_NO_BYTES: U8 = np.zeros(0, np.uint8)
+_SCRATCH_LIMIT = 1 << 22
+_LARGE = 256  # states of an automaton that has much room from the start
+_CELLS = {False: 1 << 9, True: 1 << 13}
+_LOCAL_STATES = {False: 1 << 8, True: 1 << 11}
+_AGAIN = -1 << 20  # something else had to be made first
+
+
+class Arena:
+    """What the matchers of one compiled grammar share and change.
+
+    Parameters
+    ----------
+    tables : Tables
+        Open tables belong to one arena and go with it.
+    row_limit : int
+        Rows after which all are dropped and made anew (at least 64).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_shared",
+        "clears",
+        "lock",
+        "record",
+        "root",
+        "row_limit",
+        "rows",
+        "tables",
+    )
+
+    def __init__(self, tables: Tables, row_limit: int) -> None:
+        self.tables = tables
+        self._shared = shared_rows(tables.vocabulary)
+        self.row_limit = max(64, row_limit)
+        self.lock = tables.lock
+        self.clears = 0
+        self.record = AddressRecord(layout.A_SIZE)
+        words = self.record.words
+        words[layout.A_COUNT] = layout.FIRST_CELL
+        is_large = not tables.is_open and tables.n_states > _LARGE
+        words[layout.A_CAPACITY] = _CELLS[is_large]
+        words[layout.A_SCRATCH] = 256
+        words[layout.A_TEXT] = layout.ANY_TEXT
+        words[layout.A_N_LOCAL] = 1  # number 0 is dead
+        n_local = 1 if tables.is_open else _LOCAL_STATES[is_large]
+        sizes = (
+            (layout.A_THREADS, layout.THREAD * 64),
+            (layout.A_WORK, layout.WORK * 128),
+            (layout.A_PENDING, 4 * 32),
+            (layout.A_PREFIX, 64),
+            (layout.A_MISSING, 2 * 32),
+            (layout.A_SEARCH, SCRATCH),
+            (layout.A_LOCAL, n_local << tables.shift),
+            (layout.A_LOCAL_CONFIGURATION, n_local),
+            (layout.A_STATE, 2 * (tables.longest + 2)),
+            (layout.A_FRAME, 2 * (tables.longest + 2)),
+            (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
+        )
+        self.record.bind_zeros(sizes, np.int32)
+        self.record.bind_zeros([(layout.A_LOCAL_LASTING, n_local)], np.int64)
+        self._make_cells()
+        n_nodes = 1024 if tables.is_open else 512
+        n_cells = max(n_nodes, _CELLS[is_large])
+        self.rows = Rows(tables, n_cells, n_nodes, self.row_limit)
+        self._publish(self.rows)
+        self.rows.add_block()
+        self.root = self._intern_start()
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "rows") and not is_finalizing():
+            self.rows.release(self.tables)
+            self.tables.release()
+
+    def _make_cells(self) -> None:
+        """A cell buffer for the present capacity and scratch, with its hash table filled."""
+        words = self.record.words
+        capacity, scratch = int(words[layout.A_CAPACITY]), int(words[layout.A_SCRATCH])
+        table = 1 << (2 * capacity - 1).bit_length()
+        offset = layout.CELL * (capacity + scratch)
+        cells = np.zeros(offset + table, np.int32)
+        used = layout.CELL * int(words[layout.A_COUNT])
+        if words[layout.A_CELLS]:
+            cells[:used] = self.record.bound(layout.A_CELLS)[:used]
+        cells[layout.CELL * layout.BOTTOM] = self.tables.final_state
+        cells[layout.HASH_OFFSET] = offset
+        cells[layout.HASH_MASK] = table - 1
+        local_of = np.zeros(1 if self.tables.is_open else capacity, np.int32)
+        if words[layout.A_LOCAL_OF]:
+            known = self.record.bound(layout.A_LOCAL_OF)
+            local_of[: known.size] = known
+        self.record.bind(layout.A_LOCAL_OF, local_of)
+        self.record.bind(layout.A_FORWARD, np.zeros(scratch, np.int32))
+        self.record.bind(layout.A_CELLS, cells)
+        rehash_cells(words)
+
+    def _intern_start(self) -> int:
+        """Configuration before any text."""
+        return int(intern_state(self.record.words, self.tables.start_state))
+
+    def _make_room(self) -> None:
+        """Double the buffer that a kernel found too small."""
+        words = self.record.words
+        needed = int(words[layout.A_NEEDED])
+        if needed in (-layout.R_EVENTS, -layout.R_POOL):
+            self.rows.make_room_for_events(-needed)
+            return
+        if needed < 0:
+            self._enlarge_rows(needed == -layout.R_NODES)
+            return
+        if needed in (layout.A_COUNT, layout.A_SCRATCH):
+            slot = layout.A_CAPACITY if needed == layout.A_COUNT else layout.A_SCRATCH
+            if needed == layout.A_SCRATCH and words[slot] >= _SCRATCH_LIMIT:
+                raise BudgetError("stack cells in one call", _SCRATCH_LIMIT, _AMBIGUOUS)
+            words[slot] *= 2
+            self._make_cells()
+            return
+        old = self.record.bound(needed)
+        if old.size >= _SCRATCH_LIMIT:
+            raise BudgetError("threads in one call", _SCRATCH_LIMIT, _AMBIGUOUS)
+        self.record.bind(needed, grown(old, 2 * old.size))
+
+    def try_advance(
+        self, matcher: I64, configuration: int, data: U8, column: int = -1
+    ) -> tuple[int, int]:
+        """Step a configuration over ``data``, or over one pseudo-column. Takes no lock.
+
+        Returns ACCEPTED and the new configuration, REFUSED or NEED_TEXT and the bytes read before.
+        """
+        while True:
+            status = advance(matcher, self.rows.words, configuration, data, data.size, column)
+            if status >= 0 or status == layout.NEED_TEXT:
+                return status, int(self.record.words[layout.A_RESULT])
+            self._resolve(status)
+
+    def advance(
+        self, matcher: I64, configuration: int, data: U8 = _NO_BYTES, column: int = -1
+    ) -> tuple[bool, int]:
+        """Step a configuration; whether it lives, and the new one. Takes no lock."""
+        status, result = self.try_advance(matcher, configuration, data, column)
+        return bool(status == layout.ACCEPTED), result
+
+    @contextlib.contextmanager
+    def exact_texts(self) -> Iterator[None]:
+        """While it holds, steps that depend on a text ask for it."""
+        words = self.record.words
+        words[layout.A_TEXT] = layout.NO_TEXT
+        try:
+            yield
+        finally:
+            words[layout.A_TEXT] = layout.ANY_TEXT
+
+    def advance_past(
+        self, matcher: I64, configuration: int, byte: U8, symbol: int
+    ) -> tuple[bool, int]:
+        """Step over the byte behind a text that ``symbol`` stands for. Takes no lock."""
+        words = self.record.words
+        words[layout.A_TEXT] = symbol
+        try:
+            return self.advance(matcher, configuration, byte)
+        finally:
+            words[layout.A_TEXT] = layout.NO_TEXT
+
+    def union(self, configuration: int, other: int) -> int:
+        """The configuration that has the threads of both; 0 stands for none. Takes no lock."""
+        while configuration:
+            joined = int(join_configurations(self.record.words, configuration, other))
+            if joined:
+                return joined
+            self._make_room()
+        return other
+
+    def doubtful_tokens(self, matcher: I64, rows: Rows, leaf: int) -> list[tuple[int, int]]:
+        """Tokens that the text decides at a leaf, and how many bytes they have before that.
+
+        Takes no lock.
+        """
+        known = rows.doubtful.get(leaf)
+        if known is None:
+            bits = np.unpackbits(rows.view(leaf).view(np.uint8), bitorder="little")
+            tokens = self._shared.comma_tokens
+            tokens = tokens[bits[tokens] == 0]
+            read = np.full(tokens.size, -1, np.int32)
+            configuration = int(matcher[layout.M_CONFIGURATION])
+            first = 0
+            with self.exact_texts():
+                while True:
+                    status = read_tokens(
+                        matcher, self.rows.words, configuration, tokens, first, read
+                    )
+                    if status >= 0:
+                        break
+                    first = int(self.record.words[layout.A_RESULT])
+                    self._resolve(status)
+            places = np.flatnonzero(read >= 0)
+            known = list(zip(tokens[places].tolist(), read[places].tolist(), strict=True))
+            rows.doubtful[leaf] = known
+        return known
+
+    def allowed_bytes(self, matcher: I64, configuration: int) -> npt.NDArray[np.bool_]:
+        """Which bytes may come next, bool[256]. Takes no lock."""
+        allowed = np.zeros(256, np.uint8)
+        while True:
+            status = next_bytes(matcher, self.rows.words, configuration, allowed)
+            if status >= 0:
+                return allowed.astype(np.bool_)
+            self._resolve(status)
+
+    def naive_row(self, matcher: I64, row: U32) -> None:
+        """Write the row of the matcher's configuration, token by token. Takes no lock."""
+        is_text = self.tables.vocabulary.is_text
+        configuration = int(matcher[layout.M_CONFIGURATION])
+        while True:
+            status = naive_row(matcher, self.rows.words, configuration, is_text, row)
+            if status >= 0:
+                return
+            self._resolve(status)
+
+    def open_rules(self, configuration: int) -> list[str]:
+        """Rules of the first thread's frames, outermost first."""
+        cells = self.record.bound(layout.A_CELLS)
+        names = []
+        cell = configuration
+        while cell:
+            name = self.tables.rule_of(int(cells[layout.CELL * cell + layout.CELL_STATE]))
+            if name:
+                names.append(name)
+            cell = int(cells[layout.CELL * cell + layout.CELL_PARENT])
+        return names[::-1]
+
+    def _expand(self) -> None:
+        """Have the tables make the states and moves that a kernel missed."""
+        words = self.record.words
+        missing = self.record.bound(layout.A_MISSING)[: 2 * int(words[layout.A_N_MISSING])].tolist()
+        for register, symbol in dict.fromkeys(zip(missing[::2], missing[1::2], strict=True)):
+            if symbol < 0:
+                self.tables.make_state(register)
+            else:
+                self.tables.registers.make_move(register, symbol)
+
+    def _resolve(self, status: int) -> None:
+        if status == layout.NEED_SPACE:
+            self._make_room()
+        elif status == layout.NEED_EXPANSION:
+            self._expand()
+        elif status == layout.OVER_BUDGET:
+            raise BudgetError("item steps in one call", self.tables.step_budget, _AMBIGUOUS)
+        else:
+            raise AssertionError(f"kernel status {status}")
+
+    @property
+    def n_cells(self) -> int:
+        """Interned stack cells."""
+        return int(self.record.words[layout.A_COUNT])
+
+    # --- rows ------------------------------------------------------------------------------------
+
+    def fill(self, matcher: I64, bitmask: I32, index: int) -> int:
+        """Write a row that is made if it is missing; as `fill_bitmask`, NEED_LOCK and BAD_INDEX.
+
+        Where several threads are side by side, or more than the stack decides, it returns
+        NEED_LOCK.
+        """
+        with self.lock:
+            while True:
+                status = int(fill_growing(matcher, self.rows.words, bitmask, index))
+                if status >= 0 or status in {layout.NEED_LOCK, layout.BAD_INDEX}:
+                    return status
+                self._provide(status)
+
+    def leaf(self, matcher: I64) -> tuple[Rows, int]:
+        """The leaf of a matcher's configuration, made if missing, and its generation of rows."""
+        with self.lock:
+            configuration = int(matcher[layout.M_CONFIGURATION])
+            if configuration >= self.rows.sizes[0]:
+                self._enlarge_rows()
+            row_of = self.rows.record.bound(layout.R_ROW_OF)
+            leaf = int(row_of[configuration]) - 1
+            if leaf < 0:
+                leaf = self._make_leaf(configuration)
+                self.rows.record.bound(layout.R_ROW_OF)[configuration] = leaf + 1
+            return self.rows, leaf
+
+    def row_of_state(self, state: int) -> I32:
+        """The row of a text that is in ``state`` of the root rule, with nothing below it."""
+        matcher = np.zeros(layout.M_SIZE, np.int64)
+        matcher[layout.M_TABLES] = self.tables.record.address
+        matcher[layout.M_ARENA] = self.record.address
+        with self.lock:
+            while True:
+                cell = intern_state(self.record.words, state)
+                if cell > 0:
+                    break
+                self._make_room()
+        matcher[layout.M_CONFIGURATION] = cell
+        rows, leaf = self.leaf(matcher)
+        return rows.view(leaf)
+
+    def _make_leaf(self, configuration: int) -> int:
+        if self.rows.n_rows >= self.row_limit:
+            self._clear_rows()
+        while True:
+            rows = self.rows
+            cells = self.record.bound(layout.A_CELLS)
+            leaves: list[int] = []
+            cell = configuration
+            while cell:
+                leaves.append(self._thread_leaf(cell))
+                cell = int(cells[layout.CELL * cell + layout.CELL_NEXT])
+            if self.rows is not rows:
+                continue  # a new generation numbers its nodes alike, but a cleared one does not
+            if len(leaves) == 1:
+                return leaves[0]
+            if rows.words[layout.R_N_NODES] >= rows.sizes[1]:
+                self._enlarge_rows(more_nodes=True)
+                continue
+            leaf = join_rows(
+                self.tables.record.words,
+                rows.words,
+                np.array(leaves, np.int32),
+                len(leaves),
+                rows.n_rows,
+                rows.next_row(),
+            )
+            rows.take()
+            return int(leaf)
+
+    def _thread_leaf(self, cell: int) -> int:
+        while True:
+            words = self.rows.words
+            leaf = int(make_leaf(self.tables.record.words, self.record.words, words, cell, -1, 0))
+            if leaf >= 0:
+                return leaf
+            self._provide(leaf)
+
+    def _provide(self, status: int) -> None:
+        """Give a kernel that makes a row what it asked for."""
+        if status == layout.NEED_ROOT:
+            note = self.record.words[layout.A_NOTE : layout.A_SEARCH]
+            self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
+        elif status == layout.NEED_ROW:
+            if self.rows.n_rows >= self.row_limit:
+                self._clear_rows()
+            self.rows.add_block()
+        else:
+            self._resolve(status)
+
+    def _grow(self, node: int, outcome: int) -> None:
+        """Make the root of a state (node < 0) or the child of a node for an outcome."""
+        rows = self.rows
+        words = rows.words
+        before = int(words[layout.R_N_NODES]), int(words[layout.R_N_EVENTS])
+        key = outcome if node >= 0 else outcome >> self.tables.shift
+        if node < 0:
+            child = self._root(outcome)
+        elif node in rows.counting:
+            child = self._bounded(rows.counting[node], outcome)
+        else:
+            child = self._walk(node, outcome)
+        if child == _AGAIN:
+            return
+        if child < 0:
+            words[layout.R_N_NODES], words[layout.R_N_EVENTS] = before
+            self._resolve(child)
+            return
+        link_node(words, node, key, child)
+
+    def _walk(self, node: int, outcome: int) -> int:
+        """Walk the root of a state (node < 0) or a child; the new node or a status."""
+        rows = self.rows
+        rows.next_row()
+        return int(
+            make_leaf(
+                self.tables.record.words, self.record.words, rows.words, layout.NIL, node, outcome
+            )
+        )
+
+    def _root(self, state: int) -> int:
+        """Make the root of a state, the cheapest way; its node or a status."""
+        tables, rows = self.tables, self.rows
+        if state in tables.counted:
+            code = tables.counted[state][1]
+            node = int(make_question(self.record.words, rows.words, layout.LEFT, code))
+            if node >= 0:
+                rows.counting[node] = state
+            return node
+        if state in tables.listed:
+            return self._listed(*tables.listed[state])
+        name = tables.shared_name(state)
+        if name is None:
+            return self._walk(-1, state)
+        known = self._shared.root(name)
+        if known is None:
+            node = self._walk(-1, state)
+            if node >= 0:
+                self._share(name, node)
+            return node
+        row, places = known
+        end = -tables.end_column - 1
+        node = int(
+            adopt_root(
+                self.record.words,
+                rows.words,
+                np.where(places < 0, end, places).astype(np.int32),
+                -1 - len(rows.adopted),
+                row.__array_interface__["data"][0],
+            )
+        )
+        if node >= 0:
+            rows.adopted.append(row)
+        return node
+
+    def _listed(self, data: U8, offsets: I32, low: int, high: int, depth: int) -> int:
+        """Make the root of a place in a list of texts; its node or a status."""
+        tables, rows = self.tables, self.rows
+        address, number = rows.next_row(), rows.n_rows
+        places = np.zeros(tables.vocabulary.trie.n_nodes, np.int32)
+        n_places = list_row(
+            tables.record.words, self.record.words, data, offsets, low, high, depth, address, places
+        )
+        node = adopt_root(self.record.words, rows.words, places[:n_places], number, address)
+        if node >= 0:
+            rows.take()
+        return int(node)
+
+    def _share(self, name: tuple[str, int], node: int) -> None:
+        """Keep a root for other grammars, if it asks for nothing but what lies below its frame."""
+        first, count = self.rows.node_events(node)
+        events = self.rows.record.bound(layout.R_EVENTS).reshape(-1, layout.EVENT)
+        own = events[first : first + count]
+        end = -self.tables.end_column - 1
+        places = own[:, 0]
+        if (own[:, 1:] == (layout.POP, 1, 0, 0)).all() and ((places >= 0) | (places == end)).all():
+            row = self.rows.row_of_node(node).copy()
+            row.flags.writeable = False
+            self._shared.keep(name, row, np.where(places < 0, -1, places).astype(np.int32))
+
+    def _bounded(self, state: int, outcome: int) -> int:
+        """The child of a counting state for what is left; its node or a status."""
+        tables, rows = self.tables, self.rows
+        body = tables.counted[state][0]
+        root = int(rows.record.bound(layout.R_ROOT)[body >> tables.shift]) - 1
+        if root < 0:
+            self._grow(-1, body)
+            return _AGAIN
+        # The low half is signed, and short of the spare characters.
+        left = ((outcome & 0xFFFF) ^ 0x8000) - 0x8000 + tables.counted[state][2]
+        least = outcome >> 16
+        if outcome & 0xFFFF == tables.longest and least == 0:
+            return root
+        name = tables.shared_name(body)
+        assert name is not None
+        if name not in self._shared.counts:
+            start, between, missing, end = tables.bodies[body]
+            counts = CharacterCounts(
+                np.zeros(tables.vocabulary.size, np.int16),
+                np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
+            )
+            count_characters(
+                tables.record.words,
+                self.record.words,
+                body,
+                start,
+                between,
+                missing,
+                end,
+                *counts,
+            )
+            self._shared.counts[name] = counts
+        node = bounded_node(
+            tables.record.words,
+            self.record.words,
+            rows.words,
+            root,
+            left,
+            least,
+            self._shared.length_row(name, left, least, tables.words),
+            self._shared.counts[name].places,
+            rows.n_rows,
+            rows.next_row(),
+        )
+        if node >= 0:
+            rows.take()
+        return int(node)
+
+    def _enlarge_rows(self, more_nodes: bool = False) -> None:
+        """Make room for all configurations there may be, and if need be for more tree nodes."""
+        n_cells, n_nodes = self.rows.sizes
+        n_cells = max(n_cells, int(self.record.words[layout.A_CAPACITY]))
+        self._publish(self.rows.enlarged(n_cells, 2 * n_nodes if more_nodes else n_nodes))
+
+    def _publish(self, rows: Rows) -> None:
+        """Have readers begin with a new generation of rows; those under way keep the old one."""
+        old, self.rows = self.rows, rows
+        self.record.words[layout.A_ROWS] = rows.record.address
+        keep_for_batches(old)
+
+    def _clear_rows(self) -> None:
+        self.clears += 1
+        self._publish(Rows(self.tables, *self.rows.sizes, self.row_limit))
+
+    @property
+    def memory_size_bytes(self) -> int:
+        """Bytes held by cells, scratch, rows and trees."""
+        slots = (
+            layout.A_CELLS,
+            layout.A_THREADS,
+            layout.A_WORK,
+            layout.A_PENDING,
+            layout.A_PREFIX,
+            layout.A_FORWARD,
+            layout.A_STATE,
+            layout.A_FRAME,
+            layout.A_FRAMES,
+            layout.A_LOCAL,
+            layout.A_LOCAL_CONFIGURATION,
+            layout.A_LOCAL_LASTING,
+            layout.A_LOCAL_OF,
+        )
+        return sum(self.record.bound(s).nbytes for s in slots) + self.rows.memory_size_bytes
+
+
+_AMBIGUOUS = "the grammar is too ambiguous here; make its alternatives begin differently"
+
+
+def vacant_row_error(place: str) -> MatcherError:
+    """The error for a row without any bit."""
+    return MatcherError(
+        f"no token of the vocabulary can go on {place}: the grammar asks for bytes that no token "
+        "begins with (see Vocabulary.missing_bytes)"
+    )
