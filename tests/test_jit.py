@@ -248,6 +248,17 @@ print([len(f.overloads) for f in (helper, twice)])
     assert copy.run(code) == (["377", "[0,", "0]"], "")
 
 
+@pytest.mark.parametrize("disabled", ["0", "1"])
+def test_machine_code_by_itself(copy, disabled):
+    code = """
+import numpy as np
+from fastmask._jit import machine_code
+from fastmask.kernels.probe import probe
+print(int(machine_code(probe)(np.arange(3), 2)), int(probe(np.arange(3), 2)))
+"""
+    assert copy.run(code, NUMBA_DISABLE_JIT=disabled) == (["66", "66"], "")
+
+
 def test_bounds_checks_are_another_kernel(copy):
     copy.run()
     assert copy.run(NUMBA_BOUNDSCHECK="1") == (["66", "0"], "")

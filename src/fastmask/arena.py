@@ -15,15 +15,24 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, U32, AddressRecord, grown
+from ._jit import machine_code
 from .errors import BudgetError, MatcherError
 from .kernels import layout
-from .kernels.accept import advance, next_bytes, read_tokens
+from .kernels.accept import accept_token, advance, next_bytes, read_tokens
 from .kernels.cells import intern_state, join_configurations, rehash_cells
+from .kernels.descent import locate_leaf
 from .kernels.groups import SCRATCH
 from .kernels.lengths import adopt_root, bounded_node, count_characters
 from .kernels.lists import list_row
 from .kernels.naive import naive_row
-from .kernels.rows import fill_growing, join_rows, link_node, make_leaf, make_question
+from .kernels.rows import (
+    fill_bitmask,
+    fill_growing,
+    join_rows,
+    link_node,
+    make_leaf,
+    make_question,
+)
 from .rows import Rows, keep_for_batches
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
@@ -52,7 +61,10 @@ class Arena:
     __slots__ = (
         "__weakref__",
         "_shared",
+        "accept_token",
         "clears",
+        "fill_bitmask",
+        "locate_leaf",
         "lock",
         "record",
         "root",
@@ -66,6 +78,9 @@ class Arena:
         self._shared = shared_rows(tables.vocabulary)
         self.row_limit = max(64, row_limit)
         self.lock = tables.lock
+        self.accept_token = machine_code(accept_token)
+        self.fill_bitmask = machine_code(fill_bitmask)
+        self.locate_leaf = machine_code(locate_leaf)
         self.clears = 0
         self.record = AddressRecord(layout.A_SIZE)
         words = self.record.words

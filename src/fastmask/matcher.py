@@ -22,9 +22,7 @@ from .compiler import CompiledGrammar
 from .errors import BitmaskError, BudgetError, MatcherError
 from .jump_forward import forced_tokens
 from .kernels import layout
-from .kernels.accept import accept_text, accept_token
-from .kernels.descent import locate_leaf
-from .kernels.rows import fill_bitmask
+from .kernels.accept import accept_text
 from .rows import Rows
 from .texts import last_value
 
@@ -178,10 +176,11 @@ class GrammarMatcher:
         if bitmask is not self._bitmask:
             self._bitmask_rows = bitmask_rows(bitmask, writable=True)
             self._bitmask = bitmask
-        rows = self._arena.rows  # held, so that no row goes under the kernel
+        arena = self._arena
+        rows = arena.rows  # held, so that no row goes under the kernel
         if index.__class__ is not int:
             index = operator.index(index)
-        status = fill_bitmask(self._words, rows.words, self._bitmask_rows, index)
+        status = arena.fill_bitmask(self._words, rows.words, self._bitmask_rows, index)
         if status >= 0:
             return bool(status)
         return self._fill(self._bitmask_rows, index)
@@ -272,7 +271,7 @@ class GrammarMatcher:
 
     def _leaf(self) -> tuple[Rows, int]:
         rows = self._arena.rows
-        leaf = locate_leaf(self._words, rows.words)
+        leaf = self._arena.locate_leaf(self._words, rows.words)
         return (rows, leaf) if leaf >= 0 else self._arena.leaf(self._words)
 
     def _stop_row(self) -> I32:
@@ -291,8 +290,9 @@ class GrammarMatcher:
         The row stays valid and unchanged for as long as it is held.
         """
         if self._own_stops is None and not self._words[layout.M_TERMINATED]:
-            rows = self._arena.rows
-            leaf = locate_leaf(self._words, rows.words)
+            arena = self._arena
+            rows = arena.rows
+            leaf = arena.locate_leaf(self._words, rows.words)
             view = rows.views.get(leaf)
             if view is not None:
                 return view
@@ -346,7 +346,7 @@ class GrammarMatcher:
         if token_id.__class__ is not int:
             token_id = operator.index(token_id)
         try:
-            status = accept_token(self._words, token_id)
+            status = self._arena.accept_token(self._words, token_id)
         except OverflowError:
             return False
         if status == layout.NEED_LOCK:
