@@ -73,9 +73,9 @@ class SpelledEmptiness(Emptiness):
         self._policy = policy
         self._alphabet = alphabet
 
-    def surely_holds(self, value: Value) -> bool:
+    def surely_holds(self, question: Any) -> bool:
         """Only of the formula of all values nothing is asked."""
-        return value is TRUE
+        return question is TRUE
 
     def _of_constants(self, value: Value) -> Plan | None:
         return None

@@ -19,7 +19,7 @@ from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, can_be_spelled, 
 from .members import Members
 from .numbers import first_numbers
 from .placing import KeyPlan, item_plans, key_plans
-from .plain import Plainness
+from .plain import Plainness, is_plain
 from .strings import has_string, some_string
 from .values import AMONG, FALSE, TRUE, Value
 
@@ -47,7 +47,7 @@ class Emptiness:
 
     def holds_something(self, question: Any) -> bool:
         """Whether a value formula, or a conjunction, holds any value."""
-        if question.__class__ is Value and self.surely_holds(question):
+        if self.surely_holds(question):
             return True
         if question in self._plans:
             return True
@@ -181,9 +181,11 @@ class Emptiness:
         key = min(spelled, key=repr, default=None)
         return None if key is None else (None, key)
 
-    def surely_holds(self, value: Value) -> bool:
-        """Whether a formula holds something, told from its outside."""
-        return self._plain.holds(value)
+    def surely_holds(self, question: Any) -> bool:
+        """Whether a formula or conjunction holds something, told from its outside."""
+        if question.__class__ is Value:
+            return self._plain.holds(question)
+        return is_plain(question)
 
     def _fill(self, conjunction: Any, can: Any) -> Plan | None:
         """A plan for one conjunction, as far as is known of its members."""

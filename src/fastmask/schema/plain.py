@@ -15,7 +15,7 @@ from .values import AMONG, EXCEPT, SCHEMA, TRUE, Value
 if TYPE_CHECKING:
     from .formulas import Formulas
 
-__all__ = ["Plainness"]
+__all__ = ["Plainness", "is_plain"]
 
 _DEEPEST = 4
 # Keywords about values of any type.
@@ -95,6 +95,20 @@ class Plainness:
 
     def _part_holds(self, value: Value, node: Any, depth: int) -> bool:
         return self.holds(self._formulas.child(value, node), depth - 1)
+
+
+def is_plain(conjunction: Any) -> bool:
+    """Whether a conjunction plainly holds something: what is empty, or a number far off."""
+    c, type_ = conjunction, conjunction.type
+    if type_ == OBJECT:
+        asked = c.excluded or c.somewhere or c.shortest
+        return not asked and not any(needed for _, needed in c.keys.values())
+    if type_ == ARRAY:
+        return not (c.excluded or c.counts or c.somewhere or c.shortest) and c.unique is not False
+    if type_ == NUMBER:
+        special = c.allowed is not None or c.others or c.integer is False or c.digits is not None
+        return not special and (c.lower is None or c.upper is None)
+    return False
 
 
 def _some_number(node: dict[str, Any]) -> bool:
