@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastmask as fm
+from fastmask._jit import JIT_ENABLED
 from fastmask.kernels import layout
 
 VOCABULARY = fm.Vocabulary.gpt2()
@@ -47,6 +48,37 @@ def assert_masks_are_naive(compiled: fm.CompiledGrammar, text: bytes, seed: int)
         size = chooser.choice(sizes)
         assert matcher.accept_token(ids[text[position : position + size]])
         position = min(position + size, len(text))
+
+
+BRACKETED = """
+root ::= "(" item ("," item)* ")" | "[" item "]" | item "!"
+item ::= [a-z]+ | root
+"""
+
+
+@pytest.mark.parametrize("limit", [None, 4, 40])
+def test_bundles_over_a_small_vocabulary(limit, monkeypatch):
+    """Every text of up to three tokens; also where few local states fit, if Python says so."""
+    if limit is not None:
+        if JIT_ENABLED:
+            pytest.skip("the limit is compiled in")
+        monkeypatch.setattr("fastmask.kernels.local.LOCAL_LIMIT", limit)
+    tokens = [f"{a}{b}" for a in "abcdefghijklmno" for b in ")],!"]
+    tokens += [*"([a)],!", "))", "])", ""]
+    vocabulary = fm.Vocabulary([t.encode() for t in tokens], eos_token_ids=[len(tokens) - 1])
+    matcher = fm.GrammarMatcher(fm.GrammarCompiler(vocabulary).compile_gbnf(BRACKETED))
+
+    def check(depth: int) -> None:
+        row = matcher.next_token_bitmask()
+        assert np.array_equal(row, matcher.naive_row())
+        if depth:
+            for token in ("(", "[", "a", "b)", "b]", "b,", "b!", "))"):
+                if matcher.accept_token(tokens.index(token)):
+                    check(depth - 1)
+                    matcher.rollback()
+
+    check(3)
+    assert matcher.compiled.arena.rows.words[layout.R_N_POOL] > 0
 
 
 @pytest.fixture(scope="module")
