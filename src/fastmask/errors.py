@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BitmaskError",
     "BudgetError",
@@ -19,7 +21,17 @@ _EXCERPT_WIDTH = 72
 
 
 class FastmaskError(Exception):
-    """Base of all errors raised by fastmask."""
+    """Base of all errors raised by fastmask. They pickle, so that they cross processes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[FastmaskError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    """An error as it was raised: its message was put together then."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class GrammarError(FastmaskError, ValueError):
