@@ -39,6 +39,9 @@ class PlainRule(Protocol):
     def frame_of(self, register: int, seen: int, others: int, count: int) -> Frame:
         """The frame of a register that a kernel made."""
 
+    def behind_others(self) -> int:
+        """The action behind a key that is not named."""
+
 
 def _move_table(room: int) -> I64:
     """An empty table of moves."""
@@ -79,6 +82,7 @@ class Registers:
             (layout.T_OBJECTS, np.zeros(layout.OBJECT * objects, np.int64)),
             (layout.T_OBJECT_TABLE, np.zeros(2 * objects, np.int32)),
             (layout.T_SYMBOLS, np.zeros(layout.SYMBOL * objects, np.int64)),
+            (layout.T_RULES, np.zeros(layout.RULE * 16, np.int64)),
             (layout.T_COMMAS, np.zeros(64, np.int32)),
         ):
             record.bind(slot, array)
@@ -107,22 +111,14 @@ class Registers:
         if old.size < size:
             self._record.bind(slot, grown(old, 2 * size))
 
-    def define(
-        self, symbol: int, kind: int, keys: int = 0, action: int = layout.DEAD, least: int = 0
-    ) -> None:
+    def define(self, symbol: int, kind: int, keys: int = 0, action: int = layout.DEAD) -> None:
         """Say what a symbol means to plain objects (``kernels.registers``)."""
         at = layout.SYMBOL * symbol
-        symbols = self._record.bound(layout.T_SYMBOLS)
-        symbols[at : at + layout.SYMBOL] = kind, keys, action, least
+        self._record.bound(layout.T_SYMBOLS)[at : at + 3] = kind, keys, action
 
     def define_later(self, symbol: int, make: Callable[[], int]) -> None:
         """Have ``make()`` say which action a defined symbol has when a text first asks for it."""
         self._undefined[symbol] = make
-
-    def define_action(self, symbol: int, action: int) -> None:
-        """Say which action a defined symbol has where it is possible."""
-        at = layout.SYMBOL * symbol + layout.SYMBOL_ACTION
-        self._record.bound(layout.T_SYMBOLS)[at] = action
 
     def new_comma(self) -> int:
         """The number of one more set of other keys (``kernels.registers``)."""
@@ -150,8 +146,16 @@ class Registers:
         self._frames[register] = frame
         return register
 
-    def new_rule(self, rule: PlainRule) -> int:
-        """The number of a rule whose registers kernels make (``kernels.registers``)."""
+    def new_rule(self, rule: PlainRule, required: int, promised: int, least: int) -> int:
+        """The number, from 1 on, of a rule whose registers kernels make (``kernels.registers``).
+
+        ``required`` keys have to come, and ``least`` of any; behind a comma one of ``promised``
+        does, unless that is 0. Keys are bits.
+        """
+        at = layout.RULE * len(self._rules)
+        self._grow(layout.T_RULES, at + layout.RULE)
+        asked = required, promised, layout.DEAD, least
+        self._record.bound(layout.T_RULES)[at : at + layout.RULE] = asked
         self._rules.append(rule)
         return len(self._rules)
 
@@ -191,13 +195,29 @@ class Registers:
             copy_moves(self._moves, larger)
             self._moves = larger
             self._record.bind(layout.T_MOVES, larger)
-        make = self._undefined.pop(symbol, None)
-        if make is not None:
-            self.define_action(symbol, make())
-            if derive_move(words, register, symbol) >= 0:
-                return
+        if self._define(register, symbol) and derive_move(words, register, symbol) >= 0:
+            return
         frame = self.frame(register)
         assert frame is not None
         after, action = frame.move(symbol)
         words[layout.T_N_MOVES] += 1
         enter_move(self._moves, register, symbol, after, action)
+
+    def _define(self, register: int, symbol: int) -> bool:
+        """Find out an action that nobody asked for before: of a key, or of a rule's other keys."""
+        make = self._undefined.pop(symbol, None)
+        of = layout.SYMBOL * symbol
+        if make is not None:
+            action = make()
+            self._record.bound(layout.T_SYMBOLS)[of + layout.SYMBOL_ACTION] = action
+            return True
+        if self._record.bound(layout.T_SYMBOLS)[of + layout.SYMBOL_KIND] != layout.OTHER:
+            return False
+        objects = self._record.bound(layout.T_OBJECTS)
+        rule = int(objects[layout.OBJECT * register + layout.OBJECT_RULE])
+        at = layout.RULE * (rule - 1) + layout.RULE_OTHER
+        if not rule or self._record.bound(layout.T_RULES)[at]:
+            return False
+        action = self._rules[rule - 1].behind_others()
+        self._record.bound(layout.T_RULES)[at] = action
+        return True

@@ -22,10 +22,14 @@ from .layout import (
     OBJECT_RULE,
     OBJECT_SEEN,
     OTHER,
+    RULE,
+    RULE_LEAST,
+    RULE_OTHER,
+    RULE_PROMISED,
+    RULE_REQUIRED,
     SYMBOL,
     SYMBOL_ACTION,
     SYMBOL_KIND,
-    SYMBOL_LEAST,
     SYMBOL_MASK,
     T_COMMAS,
     T_MOVES,
@@ -33,6 +37,7 @@ from .layout import (
     T_N_REGISTERS,
     T_OBJECT_TABLE,
     T_OBJECTS,
+    T_RULES,
     T_SYMBOLS,
 )
 from .moves import publish_move
@@ -127,7 +132,9 @@ def derive(tables, register, symbol):
     of = SYMBOL * symbol
     kind = np.int64(symbols[of + SYMBOL_KIND])
     mask = np.int64(symbols[of + SYMBOL_MASK])
-    least = np.int64(symbols[of + SYMBOL_LEAST])
+    asked = view_i64(tables, T_RULES)
+    ask = RULE * (rule - 1)
+    least = np.int64(asked[ask + RULE_LEAST])
     action = np.int64(symbols[of + SYMBOL_ACTION])
     after = np.int64(register)
     if kind == KEY:
@@ -138,6 +145,7 @@ def derive(tables, register, symbol):
         else:
             after = object_register(tables, rule, seen | mask, others, min(count + 1, least))
     elif kind == OTHER:
+        action = np.int64(asked[ask + RULE_OTHER])
         if others & 1 != 0:
             # Two keys without a name in one token might be the same.
             action = np.int64(DEAD)
@@ -147,7 +155,7 @@ def derive(tables, register, symbol):
             after = object_register(tables, rule, seen, others | 1, min(count + 1, least))
     elif kind == CLOSE:
         after = np.int64(0)
-        if mask & ~seen != 0 or count < least:
+        if asked[ask + RULE_REQUIRED] & ~seen != 0 or count < least:
             action = np.int64(DEAD)
     elif kind == GUARD:
         if mask & ~seen == 0:
@@ -155,6 +163,7 @@ def derive(tables, register, symbol):
     elif kind == COMMA:
         commas = view_i32(tables, T_COMMAS)
         action = np.int64(DEAD)
+        mask = np.int64(asked[ask + RULE_PROMISED])
         if mask == 0 or mask & ~seen != 0:
             if (others >> 1) >= commas.size or commas[others >> 1] == 0:
                 return np.int64(-1)

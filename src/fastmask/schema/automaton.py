@@ -26,6 +26,7 @@ from .alphabet import SpelledEmptiness, alphabet_without
 from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .counting import count_characters
 from .lists import LongList
+from .object_states import ObjectStates
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
 from .values import Value
@@ -77,6 +78,7 @@ class SchemaAutomaton:
         self._read: dict[int, Key] = {}
         self.end = tables.new_states(1)
         tables.row(self.end)[:] = layout.RETURN
+        self.object_states = ObjectStates(self)
 
     def is_empty(self, question: Any) -> bool:
         """Whether nothing is in a value formula, or in a conjunction."""

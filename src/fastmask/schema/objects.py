@@ -20,7 +20,7 @@ from ..kernels import layout
 from . import spelling
 from .constants import Constant
 from .containers import Objects
-from .key_tries import KeyBody, insert_keys, key_body, prune_keys
+from .key_tries import insert_keys, prune_keys
 from .strings import class_language, encoded
 from .tries import ShrinkingTrie
 from .values import FALSE, TRUE, KeyClass, Value
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectRule", "names_left_out"]
 
-CALL_RANK = (1 << 24) + 1
-BODY_RANK = (1 << 24) + 2
 
 _MOST_BITS = 62
 
@@ -146,11 +144,15 @@ class ObjectRule:
             and (bool(self._classes) or conjunction.shortest == 0)
             and all(language is None for language, _, _ in self._classes)
         )
-        self._number = tables.registers.new_rule(self) if is_plain else 0
         self._bits = {name: 1 << i for i, name in enumerate(self.names)} if is_plain else {}
         self._numbers: dict[frozenset[str], int] = {}
         self._sets: dict[int, frozenset[str]] = {}
         if is_plain:
+            every = (1 << len(self.names)) - 1
+            required = sum(self._bits[name] for name in self.required)
+            promised = 0 if self._classes else every
+            least = conjunction.shortest
+            self._number = tables.registers.new_rule(self, required, promised, least)
             self._define_symbols()
 
     def _begin_rule(
@@ -163,6 +165,7 @@ class ObjectRule:
         """Start with the named keys, and those that may never come."""
         self.automaton = automaton
         self.tables = automaton.tables
+        self.states = automaton.object_states
         self.formulas = automaton.formulas
         self.depth = depth
         self.names = names
@@ -174,28 +177,22 @@ class ObjectRule:
         self._shortest_keys: dict[str, bytes] = {}
         self._wide_names = {name for name in (*names, *forbidden) if self._spelled(name) is None}
         self._wide: dict[tuple[str, ...], int] = {}
-        self._members: dict[tuple[Value, int], int] = {}
         self._tries: dict[tuple[frozenset[str], int], int] = {}
         self._before: dict[frozenset[str], frozenset[str]] = {}
         self._shrinking: ShrinkingTrie | None = None
-        self._nexts: dict[int, int] = {}
-        self._opens: dict[int, int] = {}
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
         self._class_tries: dict[tuple[frozenset[str], int], int] = {}
-        self._bodies: dict[int, KeyBody] = {}
 
     def _make_symbols(self) -> None:
         """The symbols of steps, once the classes of other keys are known."""
         tables = self.tables
-        self._close, self._comma = (tables.registers.new_symbol() for _ in range(2))
         self._key_symbols = {name: tables.registers.new_symbol() for name in self.names}
         self._of_code = {
             tables.program(layout.STEP, symbol): name for name, symbol in self._key_symbols.items()
         }
         self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
-        self._other_symbols = [tables.registers.new_symbol() for _ in self._classes]
-        self._other_states: list[int] = [0] * len(self._classes)
-        self._back = self._write_back()
+        self._other_symbols = [self.states.other_symbol(i) for i in range(len(self._classes))]
+        self._back = self.states.back(self.depth)
 
     def opening(self, left_out: frozenset[Constant]) -> int:
         """The action on an opening brace; some objects are left out."""
@@ -207,65 +204,14 @@ class ObjectRule:
         return self._opened(first)
 
     def _opened(self, first: Any) -> int:
-        keys = self._keys(first)
-        state = self._opens.get(keys)
-        if state is None:
-            state = self._opens[keys] = self._write_open(keys)
+        state = self.states.opened(self._keys(first), self.depth)
         return self.tables.program(layout.SET, first.register, 0, state)
 
     # --- states ----------------------------------------------------------------------------------
 
-    def _write_open(self, keys: int) -> int:
-        """The state behind the opening brace; ``keys`` is the action on the quote of a key."""
-        automaton, tables = self.automaton, self.tables
-        line = automaton.line(self.depth + 1)
-        key = tables.new_states(1)
-        tables.row(key)[0x22] = keys
-        begin = tables.new_states(1)
-        first = automaton.chain(line, key)
-        tables.row(begin)[:] = tables.row(first)
-        tables.row(begin)[0x7D] = tables.program(layout.STEP, self._close)
-        return begin if line else automaton.gap(begin, "")
-
-    def _write_back(self) -> int:
-        """The state behind a member."""
-        automaton, tables = self.automaton, self.tables
-        back = tables.new_states(1)
-        tables.row(back)[0x2C] = tables.program(layout.STEP, self._comma)
-        tables.row(back)[0x7D] = tables.program(layout.STEP, self._close)
-        automaton.fix_before(back, 0x7D, self.depth)
-        return automaton.gap(back, "")
-
-    def _behind_comma(self, keys: int) -> int:
-        """The state behind a comma, where a quote has the action ``keys``."""
-        state = self._nexts.get(keys)
-        if state is None:
-            key = self.tables.new_states(1)
-            self.tables.row(key)[0x22] = keys
-            state = self._nexts[keys] = self.automaton.behind_comma(key, self.depth + 1)
-        return state
-
     def _member(self, value: Value) -> int:
         """The state behind the closing quote of a key whose member is in ``value``."""
-        key = (value, 0)
-        state = self._members.get(key)
-        if state is None:
-            automaton, tables = self.automaton, self.tables
-            call = automaton.call(value, self.depth + 1, self._back)
-            inner = tables.new_states(1)
-            automaton.write_item_bytes(inner, call)
-            state = self._members[key] = self._behind_key(inner)
-        return state
-
-    def _behind_key(self, inner: int) -> int:
-        """The state behind the closing quote of a key whose member begins in ``inner``."""
-        automaton, tables = self.automaton, self.tables
-        separator = automaton.policy.key_separator
-        if separator is not None:
-            return automaton.chain(separator, inner)
-        colon = tables.new_states(1)
-        tables.row(colon)[0x3A] = automaton.gap(inner, "key")
-        return automaton.gap(colon, "")
+        return self.states.member(value, self.depth)
 
     # --- frames ----------------------------------------------------------------------------------
 
@@ -326,29 +272,25 @@ class ObjectRule:
 
     def _define_symbols(self) -> None:
         """Say what symbols mean, so that kernels make this object's registers and moves."""
-        registers, least = self.tables.registers, self.conjunction.shortest
-        define = registers.define
-        every = sum(self._bits.values())
-        required = sum(self._bits[name] for name in self.required)
-        define(self._close, layout.CLOSE, required, self.automaton.end, least)
-        define(self._comma, layout.COMMA, 0 if self._classes else every)
+        registers = self.tables.registers
         for name, symbol in self._key_symbols.items():
-            define(symbol, layout.KEY, self._bits[name], least=least)
+            registers.define(symbol, layout.KEY, self._bits[name])
             registers.define_later(symbol, partial(self._member, self.names[name]))
-        for symbol, (_, value, _) in zip(self._other_symbols, self._classes, strict=True):
-            define(symbol, layout.OTHER, least=least)
-            registers.define_later(symbol, partial(self._jump, value))
+
+    def behind_others(self) -> int:
+        """The action behind a key that is not named."""
+        return self._jump(self._classes[0][1])
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
-        if symbol == self._close:
+        if symbol == self.states.close:
             return 0, self.automaton.end if self._may_close(frame) else layout.DEAD
-        if symbol == self._comma:
+        if symbol == self.states.comma:
             # A comma promises a key.
             keys = self._keys(frame)
             if not keys:
                 return 0, layout.DEAD
-            action = self._behind_comma(keys)
+            action = self.states.behind_comma(keys, self.depth)
             if self._number and not frame.apart and self._is_narrow(frame):
                 self.tables.registers.define_comma(self._set_number(frame.unnamed), action)
             return frame.register, action
@@ -640,7 +582,7 @@ class ObjectRule:
                     keys += [(text, code) for text in self._spelled(name) or ()]
             keys += [(text, layout.DEAD) for name in new for text in self._spelled(name) or ()]
             keys.sort()
-            body = self._body(other) if other >= 0 else None
+            body = self.states.body(self._classes[other][0], other) if other >= 0 else None
             state, places = insert_keys(self.tables, keys, root, body)
             if other < 0:
                 guards = self.automaton.guarded(keys, state, places, self._of_code)
@@ -667,7 +609,8 @@ class ObjectRule:
                 for text in self._spelled(name) or ()
             ]
             keys.sort()
-            state, places = insert_keys(self.tables, keys, root, self._body(where))
+            body = self.states.body(language, where)
+            state, places = insert_keys(self.tables, keys, root, body)
             state = prune_keys(self.tables, state, places)
             self._class_tries[seen, where] = state
         return state
@@ -739,32 +682,9 @@ class ObjectRule:
             state = self._wide[names] = self.automaton.embed_ending(spelled, [layout.DEAD, *codes])
         return state
 
-    def _body(self, other: int) -> KeyBody:
-        """The string body in which keys of a class go on that fall out of the trie."""
-        body = self._bodies.get(other)
-        if body is None:
-            back = self._other_state(other)
-            language = self._classes[other][0]
-            states = self.automaton.key_body()
-            if language is not None:
-                spelled = spelling.key_language(language, self.automaton.policy)
-                states = self.automaton.string_body(spelled)
-            body = key_body(self.tables, *states, back, BODY_RANK)
-            self._bodies[other] = body
-        return body
-
-    def _other_state(self, where: int) -> int:
-        """The state behind the closing quote of a key that is not named."""
-        state = self._other_states[where]
-        if not state:
-            state = self._other_states[where] = self.tables.new_states(1)
-            code = self.tables.program(layout.STEP, self._other_symbols[where], layout.KEY_TEXT)
-            self.tables.row(state)[:] = code
-        return state
-
     def _other_keys(self, where: int, known: frozenset[str]) -> int:
         """The state that begins the keys of a class, those known left out."""
-        return self.automaton.embed(self._left_over(where, known), self._other_state(where))
+        return self.automaton.embed(self._left_over(where, known), self.states.other_state(where))
 
     def _left_over(self, where: int, known: frozenset[str]) -> Dfa:
         """The texts of the keys of a class, closing quote included, those known left out."""

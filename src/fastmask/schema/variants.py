@@ -253,7 +253,7 @@ class VariantsRule(ObjectRule):
         if state is None:
             inner = self.tables.new_states(1)
             self.tables.row(inner)[0x22] = root
-            state = self._tag_states[root] = self._behind_key(inner)
+            state = self._tag_states[root] = self.states.behind_key(inner)
         return state
 
     def _behind_tag(self, frame: Any, text: str) -> tuple[int, int]:
