@@ -280,14 +280,20 @@ class Distances:
     def _begin(
         self, search: _Search, length: int, before: _Place, key: bytes, code: int, register: int
     ) -> None:
-        """Reach what stands behind a key: a state, or several with registers of their own."""
+        """Reach what stands behind a key: a colon's call, or several with their own registers."""
         todo = [(code, register)]
         while todo:
             code, register = todo.pop()
-            if code > 0:
-                search.reach(length, before, _Step(key, to=_Place(code, register)))
-            elif code <= layout.PROGRAM:
+            if code > layout.PROGRAM:
+                continue
+            kind, callee, back, _ = self._tables.program_of(code)
+            if kind != layout.PUSH:
                 todo += self._outcomes(code, register)
+                continue
+            # The quote that ends the key is the first byte that is read there.
+            called = self._search(_Place(int(self._row(callee)[_QUOTE]), 0))
+            step = _Step(key, calls=(called,), to=_Place(back, register))
+            search.push(length + called.least, _CALL, _Call(length, step, 0, before))
 
     def _add_up(self, search: _Search, length: int, place: _Place, frame: Any) -> bool:
         """Behind a member, where only required keys are missing: what each takes alone, in sum."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectStates"]
 
+CALL_RANK = (1 << 24) + 1
 BODY_RANK = (1 << 24) + 2
 
 
@@ -49,6 +50,7 @@ class ObjectStates:
         self._opened: dict[tuple[int, int], int] = {}
         self._behind_commas: dict[tuple[int, int], int] = {}
         self._members: dict[tuple[Value, int], int] = {}
+        self._colon: tuple[int, int] | None = None
 
     def _level(self, depth: int) -> int:
         return depth if self._automaton.policy.indent is not None else 0
@@ -94,26 +96,37 @@ class ObjectStates:
         return state
 
     def member(self, value: Value, depth: int) -> int:
-        """The state behind the closing quote of a key whose member is in ``value``."""
+        """The state in which a member in ``value`` begins."""
         place = (value, self._level(depth))
         state = self._members.get(place)
         if state is None:
-            automaton = self._automaton
-            call = automaton.call(value, depth + 1, self.back(depth))
-            inner = self._tables.new_states(1)
-            automaton.write_item_bytes(inner, call)
-            state = self._members[place] = self.behind_key(inner)
+            call = self._automaton.call(value, depth + 1, self.back(depth))
+            state = self._members[place] = self._tables.new_states(1)
+            self._automaton.write_item_bytes(state, call)
         return state
 
-    def behind_key(self, inner: int) -> int:
-        """The state behind the closing quote of a key whose member begins in ``inner``."""
+    def behind_key(self, member: int, is_quote: bool = True) -> int:
+        """The action on the closing quote of a key, or on the byte behind it.
+
+        It calls the states of the colon, which all keys share; behind them comes ``member``.
+        """
+        quote, behind = self._colon or self._write_colon()
+        return self._tables.program(layout.PUSH, quote if is_quote else behind, member, CALL_RANK)
+
+    def _write_colon(self) -> tuple[int, int]:
+        """The states before and behind the closing quote of a key."""
         automaton, tables = self._automaton, self._tables
         separator = automaton.policy.key_separator
         if separator is not None:
-            return automaton.chain(separator, inner)
-        colon = tables.new_states(1)
-        tables.row(colon)[0x3A] = automaton.gap(inner, "key")
-        return automaton.gap(colon, "")
+            behind = automaton.chain(separator, automaton.end)
+        else:
+            colon = tables.new_states(1)
+            tables.row(colon)[0x3A] = automaton.gap(automaton.end, "key")
+            behind = automaton.gap(colon, "")
+        quote = tables.new_states(1)
+        tables.row(quote)[0x22] = behind
+        self._colon = quote, behind
+        return self._colon
 
     # --- keys that are not named -----------------------------------------------------------------
 

@@ -210,8 +210,8 @@ class ObjectRule:
     # --- states ----------------------------------------------------------------------------------
 
     def _member(self, value: Value) -> int:
-        """The state behind the closing quote of a key whose member is in ``value``."""
-        return self.states.member(value, self.depth)
+        """The action on the closing quote of a key whose member is in ``value``."""
+        return self.states.behind_key(self.states.member(value, self.depth))
 
     # --- frames ----------------------------------------------------------------------------------
 
@@ -316,8 +316,8 @@ class ObjectRule:
         return self.formulas.member(self.conjunction, name)
 
     def _jump(self, value: Value) -> int:
-        """Read the byte at hand as the first behind a key."""
-        return self.tables.program(layout.JUMP, self._member(value))
+        """The same on the byte behind the quote."""
+        return self.states.behind_key(self.states.member(value, self.depth), is_quote=False)
 
     def _after_key(
         self, frame: ObjectFrame, key: str | int, value: Value, enter: Any

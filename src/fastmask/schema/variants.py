@@ -248,7 +248,7 @@ class VariantsRule(ObjectRule):
         )
 
     def _tag_member(self, root: int) -> int:
-        """The state behind a key whose member is read by a trie of constants."""
+        """The action on the closing quote of a key whose member is read by a trie of constants."""
         state = self._tag_states.get(root)
         if state is None:
             inner = self.tables.new_states(1)
