@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import big_schemas
 import maskbench_figures as maskbench
 import peers_figures as peers
 
@@ -81,10 +82,19 @@ def peers_section() -> str:
     return f"\n\n## JSON, SQL and C\n\n{conditions(record)}\n\n{peers.table(record)}\n"
 
 
+def big_schemas_section() -> str:
+    """Five big schemas."""
+    path = RECORDS / "big_schemas.json"
+    if not path.is_file():
+        return ""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return f"\n\n## Big schemas\n\n{conditions(record)}\n\n{big_schemas.table(record)}\n"
+
+
 def sections(draw: bool = True) -> tuple[str, str]:
     """The text of RESULTS.md and of the README's section."""
     full, short = maskbench_section(draw)
-    full += peers_section()
+    full += peers_section() + big_schemas_section()
     for name, title in PARTS.items():
         full += bench_section(name, title, draw)
     path = RECORDS / "sweep.json"
