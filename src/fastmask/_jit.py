@@ -280,6 +280,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], signature: str) -> None:
         super().__init__(function, targetoptions=_OPTIONS, pipeline_class=_KernelCompiler)
         self._declared = signature
+        self._result: Any = None
         if kernel_folder is not None:
             self._cache = _KernelFiles(function, kernel_folder)
 
@@ -288,12 +289,13 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def ready(self) -> Any:
         """The machine code of the declared signature."""
-        with _compiling:
-            if not self.overloads:
-                self.compile(self._declared)
-                self.disable_compile()
-        (result,) = self.overloads.values()
-        return result
+        if self._result is None:
+            with _compiling:
+                if not self.overloads:
+                    self.compile(self._declared)
+                    self.disable_compile()
+                (self._result,) = self.overloads.values()
+        return self._result
 
     def _compile_for_args(self, *arguments: Any) -> Any:
         result = self.ready()
