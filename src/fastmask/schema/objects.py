@@ -522,34 +522,32 @@ class ObjectRule:
 
     def _keys_action(self, frame: ObjectFrame) -> int:
         others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
-        if not others and not self._has_key(frame):
-            return layout.DEAD
-        known = self._known(frame)
         is_narrow = self._is_narrow(frame)
         if is_narrow and len(others) == 1 and self._classes[others[0]][0] is None:
             return self._trie(frame, others[0])
-        coming = self._coming(frame)
+        barred = self._barred(frame)
+        left_wide = self._wide_names - barred
+        wide = tuple(name for name in self.names if name in left_wide) if left_wide else ()
         codes = []
-        if any(comes and name not in self._wide_names for name, comes in coming.items()):
-            codes.append(self._closed_trie(frame, coming))
-        wide = tuple(n for n, comes in coming.items() if comes and n in self._wide_names)
+        if len(self.names) > len(barred) + len(wide):
+            codes.append(self._closed_trie(frame, barred))
         if wide:
             codes.append(self._wide_keys(wide))
         if is_narrow:
             codes += [self._class_trie(frame, where) for where in others]
         else:
+            known = self._known(frame)
             codes += [self._other_keys(where, known) for where in others]
-        return self.tables.choice(codes) if len(codes) != 1 else codes[0]
+        return self.tables.choice(codes)
 
-    def _coming(self, frame: ObjectFrame) -> dict[str, bool]:
-        """Of each named key, whether it may come."""
+    def _barred(self, frame: ObjectFrame) -> frozenset[str]:
+        """The named keys that may not come."""
         is_ordered = self.automaton.policy.property_order == "schema"
         if is_ordered or frame.pending or frame.apart or self.conjunction.longest is not None:
-            return {name: self._may_come(frame, name) for name in self.names}
-        seen = frame.seen
-        return {name: name not in seen for name in self.names}
+            return frozenset(name for name in self.names if not self._may_come(frame, name))
+        return frozenset(name for name in frame.seen if name in self.names)
 
-    def _closed_trie(self, frame: ObjectFrame, coming: dict[str, bool]) -> int:
+    def _closed_trie(self, frame: ObjectFrame, barred: frozenset[str]) -> int:
         """The first state of the named keys that may come."""
         tables = self.tables
         if self._number or tables.has_used_half:
@@ -559,8 +557,8 @@ class ObjectRule:
             step = tables.program
             codes = {n: step(layout.STEP, symbol) for n, symbol in self._key_symbols.items()}
             self._shrinking = ShrinkingTrie(tables, spelled, codes)
-        frame.gone = frozenset(name for name, comes in coming.items() if not comes)
-        return self._shrinking.without(frame.gone, frame.gone_before)
+        frame.gone = barred
+        return self._shrinking.without(barred, frame.gone_before)
 
     def _trie(self, frame: ObjectFrame, other: int) -> int:
         """The first state of all named keys; those seen or forbidden are no others either.
@@ -614,15 +612,6 @@ class ObjectRule:
             state = prune_keys(self.tables, state, places)
             self._class_tries[seen, where] = state
         return state
-
-    def _has_key(self, frame: ObjectFrame) -> bool:
-        """Whether any key may come."""
-        return self._has_name(frame) or any(
-            self._other_may_come(frame, where) for where in range(len(self._classes))
-        )
-
-    def _has_name(self, frame: ObjectFrame) -> bool:
-        return any(self._may_come(frame, name) for name in self.names)
 
     def _may_come(self, frame: ObjectFrame, name: str) -> bool:
         """Whether a named key may come: it has not, and the rest can be finished behind it."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .key_tries import insert_keys
+from ..kernels import layout
+from .key_tries import insert_keys, prune_keys
 
 if TYPE_CHECKING:
     from ..tables import Tables
 
 __all__ = ["ShrinkingTrie"]
-
-_QUOTE = 0x22
 
 
 class ShrinkingTrie:
@@ -50,28 +49,10 @@ class ShrinkingTrie:
             if before not in self._roots or not before <= gone:
                 before = frozenset()
             root = self._roots[before]
-            for name in sorted(gone - before):
-                for text in self._spelled.get(name, ()):
-                    root = self._removed(root, text)
+            texts = [text for name in gone - before for text in self._spelled.get(name, ())]
+            keys = [(text, layout.DEAD) for text in sorted(texts)]
+            if root and keys:
+                root, places = insert_keys(self._tables, keys, root)
+                root = prune_keys(self._tables, root, places)
             self._roots[gone] = root
-        return root
-
-    def _removed(self, root: int, text: bytes) -> int:
-        tables = self._tables
-        path = [root]
-        for byte in text:
-            path.append(int(tables.row(path[-1])[byte]))
-        row = tables.row(path.pop()).copy()
-        row[_QUOTE] = 0
-        for byte in reversed(text):
-            below = 0
-            if row.any():
-                below = tables.new_states(1)
-                tables.row(below)[:] = row
-            row = tables.row(path.pop()).copy()
-            row[byte] = below
-        if not row.any():
-            return 0
-        root = tables.new_states(1)
-        tables.row(root)[:] = row
         return root

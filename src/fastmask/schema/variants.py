@@ -190,8 +190,8 @@ class VariantsRule(ObjectRule):
                 return True
         return False
 
-    def _coming(self, frame: Any) -> dict[str, bool]:
-        return {name: self._may_come(frame, name) for name in self.names}
+    def _barred(self, frame: Any) -> frozenset[str]:
+        return frozenset(name for name in self.names if not self._may_come(frame, name))
 
     def _may_close(self, frame: Any) -> bool:
         return any(
