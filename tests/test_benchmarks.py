@@ -180,6 +180,13 @@ def test_parts_measure_draw_and_check(tmp_path):
     assert len([path for record in found for path in plots.draw(record, tmp_path)]) == 6
 
 
+def test_bench_command_refuses_unknown_engines(capsys):
+    from fastmask.cli import main
+
+    assert main(["bench", "--engine", "frobnicate"]) == 2
+    assert "'frobnicate' is not one of fastmask, " in capsys.readouterr().err
+
+
 def test_bench_command_lists_vocabularies_and_refuses_unknown_parts(capsys):
     from fastmask.cli import main
 

@@ -32,3 +32,11 @@ def test_a_budget_error_names_limit_place_and_remedy():
     assert str(ERRORS[1]) == "gave up at the limit of 1,000 states at #/items/pattern: use fewer"
     assert (ERRORS[1].what, ERRORS[1].limit, ERRORS[1].path) == ("states", 1_000, "#/items/pattern")
     assert ERRORS[0].path is None
+
+
+def test_a_place_stands_before_the_excerpt_of_what_was_wrong_inside():
+    inner = fm.GrammarSyntaxError("this set is never closed", text="[a", position=0)
+    outer = fm.GrammarSyntaxError(f"the pattern is not well formed: {inner}", path="#/pattern")
+    first, *excerpt = str(outer).splitlines()
+    assert first.endswith("at position 0 (line 1, column 1) at #/pattern")
+    assert excerpt == ["  [a", "  ^"]

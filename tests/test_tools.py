@@ -137,6 +137,7 @@ def test_random_calls_are_valid():
         ([], "no tool to call"),
         ([{"input_schema": {}}], "tool 0 has no name"),
         ([NOW, PAY, NOW], "two tools are named 'now'"),
+        (NOW, "tools are a list, not one tool"),
     ],
 )
 def test_errors(tools, message):

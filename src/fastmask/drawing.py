@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 
-__all__ = ["matplotlib_is_there", "save_curves", "terminal_curves"]
+__all__ = ["matplotlib_is_there", "need_matplotlib", "save_curves", "terminal_curves"]
 
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -72,6 +72,18 @@ def matplotlib_is_there() -> bool:
     return True
 
 
+def need_matplotlib() -> None:
+    """Ask for matplotlib before any work is done for a picture.
+
+    Raises
+    ------
+    ImportError
+        It is missing.
+    """
+    if not matplotlib_is_there():
+        raise ImportError("pictures need matplotlib: pip install 'fastmask[plot]'")
+
+
 def save_curves(
     path: str | os.PathLike[str], curves: Curves, *, title: str, x_label: str, y_label: str
 ) -> None:
@@ -82,11 +94,10 @@ def save_curves(
     ImportError
         Without matplotlib.
     """
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import StrMethodFormatter
-    except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'fastmask[plot]'") from None
+    need_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import StrMethodFormatter
+
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
     for (name, curve), mark in zip(curves.items(), "osD^vP*", strict=False):

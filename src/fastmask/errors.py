@@ -70,7 +70,9 @@ class GrammarSyntaxError(GrammarError):
         if text is not None and position is not None:
             self.line, self.column, self.excerpt = _locate(text, position)
             place = f" at position {position} (line {self.line}, column {self.column})"
-        super().__init__(f"{message}{place}" + (f"\n{self.excerpt}" if self.excerpt else ""))
+        said, line_break, shown = message.partition("\n")  # of a pattern inside: its own excerpt
+        message = f"{said}{place}{line_break}{shown}"
+        super().__init__(message + (f"\n{self.excerpt}" if self.excerpt else ""))
 
 
 class UnsupportedFeatureError(GrammarError):

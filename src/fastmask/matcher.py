@@ -152,6 +152,8 @@ class GrammarMatcher:
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0) -> bool:
         """Write the mask of the next token into one row of ``bitmask``.
 
+        After the end the stop tokens alone are allowed, though `accept_token` takes no more.
+
         Parameters
         ----------
         bitmask : int32[rows, words] or int32[words]

@@ -24,7 +24,7 @@ def warm_up(progress: Callable[[str, int, int], None] | None = None) -> None:
 
     Notes
     -----
-    Compiling takes some twenty seconds once for each version of fastmask, Numba and processor;
+    Compiling takes half a minute once for each version of fastmask, Numba and processor;
     from then on every process loads the kernels in a fraction of a second. Call it before forking
     workers, so that they share what was loaded.
     """

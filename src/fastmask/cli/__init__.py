@@ -59,10 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(_module(options.command).run(options))
     except (FastmaskError, ImportError, OSError) as error:
-        print(f"fastmask {options.command}: {error}", file=sys.stderr)
+        print(f"fastmask {options.command}: {_message(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _message(error: Exception) -> str:
+    """What went wrong; of a file its name and why."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _module(command: str) -> ModuleType:

@@ -54,16 +54,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure the parts one after the other."""
+    from ..benchmarking.engines import ENGINES, installed
     from ..benchmarking.vocabularies import available
+    from ..drawing import need_matplotlib
 
     unknown = [part for part in options.parts if part not in _PARTS]
     if unknown:
         print(f"fastmask bench: {unknown[0]!r} is not one of {', '.join(_PARTS)}", file=sys.stderr)
         return 2
+    for name in options.engine or ():
+        engine = name.partition("+")[0]
+        if engine not in ENGINES:
+            print(f"fastmask bench: {name!r} is not one of {', '.join(ENGINES)}", file=sys.stderr)
+            return 2
+        if not installed(engine):
+            raise ImportError(f"{engine} is not installed: pip install 'fastmask[peers]'")
     there = list(available())
     if options.list:
         print(json.dumps(there) if options.json else "\n".join(there))
         return 0
+    if options.plots is not None:
+        need_matplotlib()
     records = {}
     for part in options.parts or ["sweep"]:
         records[part] = _measure(part, options, there)

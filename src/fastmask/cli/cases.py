@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -159,19 +160,28 @@ def _results(path: str, schema_options: dict[str, Any]) -> Iterator[CaseResult]:
 
 def _lines(path: str) -> Iterator[dict[str, Any]]:
     opened = gzip.open if path.endswith(".gz") else Path.open
-    with opened(Path(path), "rt", encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            if not text.strip():
-                continue
-            try:
-                line = json.loads(text)
-                if not isinstance(line["tests"], list) or "schema" not in line:
-                    raise KeyError("schema")
-            except (ValueError, KeyError, TypeError) as problem:
-                raise FormatError(
-                    f"line {number} of {path} is not an object with schema and tests: {problem}"
-                ) from None
-            yield line
+    with opened(Path(path), "rb") as file:
+        try:
+            for number, text in enumerate(file, 1):
+                if text.strip():
+                    yield _read_line(text, f"line {number} of {path}")
+        except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+            raise FormatError(f"{path} is damaged: {problem}") from None
+
+
+def _read_line(text: bytes, place: str) -> dict[str, Any]:
+    try:
+        line = json.loads(text)
+    except ValueError as problem:
+        raise FormatError(f"{place} is not JSON: {problem}") from None
+    if not isinstance(line, dict) or "schema" not in line or "tests" not in line:
+        raise FormatError(f"{place} is not an object with schema and tests")
+    tests = line["tests"]
+    if not isinstance(tests, list) or not all(
+        isinstance(test, dict) and {"valid", "data"} <= test.keys() for test in tests
+    ):
+        raise FormatError(f"{place}: tests is not a list of objects with valid and data")
+    return line
 
 
 def _shown(result: CaseResult) -> str:

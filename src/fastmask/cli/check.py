@@ -19,7 +19,10 @@ _EXCERPT = 60
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Texts and a grammar, or a file of schemas with tests."""
     add_grammar_options(parser).add_argument(
-        "--jsonl", metavar="FILE", help="a file of schemas with tests, all of them checked"
+        "--jsonl",
+        metavar="FILE",
+        help="schemas with tests, all of them checked; a line is "
+        '{"schema": ..., "tests": [{"valid": true, "data": ...}, ...]}',
     )
     parser.add_argument(
         "texts",

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..drawing import need_matplotlib
 from .explain import Verifier, shown_byte, shown_ranges
 from .model_demo import MODELS, run_with_model
 from .sources import byte_vocabulary
@@ -46,9 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plot",
-        default="fastmask-demo.png",
         metavar="FILE",
-        help="where to draw the curve, if matplotlib is installed (fastmask-demo.png)",
+        help="where to draw the curve (default: fastmask-demo.png, if matplotlib is installed)",
     )
 
 
@@ -56,16 +56,19 @@ def run(options: argparse.Namespace) -> int:
     """Show the three parts; with --json only their numbers."""
     if options.model is not None:
         return run_with_model(options)
+    if options.plot is not None:
+        need_matplotlib()
     show: Callable[[str], None] = (lambda _: None) if options.json else print
     started = time.perf_counter()
     _note("Getting ready: kernels are compiled on the first start (some 20 seconds), then kept.")
+    from ..compiler import GrammarCompiler
     from ..vocabulary import Vocabulary
 
     _rehearse()
     document: dict[str, Any] = {"kernels_seconds": time.perf_counter() - started}
     _note(f"Ready after {document['kernels_seconds']:.1f} s.")
     vocabulary = Vocabulary.gpt2()
-    vocabulary.trie  # noqa: B018
+    GrammarCompiler(vocabulary).compile_choices(["what is made once for a vocabulary"])
     show(f"The vocabulary is GPT-2's: {vocabulary.size:,} tokens.\n")
     document["patterns"] = _compile_patterns(vocabulary, show)
     document["answer"] = _answer(vocabulary, show)
@@ -194,7 +197,7 @@ def _answer(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, An
             verdict = verify((text + tokens[wanted]).encode())
             byte = (text + tokens[wanted]).encode()[verdict.position]
             step["why"] = (
-                f"after {text[: verdict.position]!r} comes "
+                f"{_shown_place(text[: verdict.position])} comes "
                 f"{shown_ranges(verdict.allowed, verdict.may_end)}, not {shown_byte(byte)}"
             )
         steps.append(step)
@@ -204,7 +207,7 @@ def _answer(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, An
     for step in steps:
         rows.append(
             (
-                step["text"] or "(nothing)",
+                f"'{step['text']}'" if step["text"] else "(nothing)",
                 f"{step['allowed']:,}",
                 " ".join(map(_shown_token, step["examples"])),
                 f"{_shown_token(step['wanted'])} {step['belief']:.0%}",
@@ -219,6 +222,10 @@ def _answer(vocabulary: Vocabulary, show: Callable[[str], None]) -> dict[str, An
     answer = "".join(tokens[i] for i in drawn)
     show(f"\n  The answer: {answer}")
     return {"pattern": _MEASURED, "text": answer, "steps": steps}
+
+
+def _shown_place(text: str) -> str:
+    return f"after '{text}'" if text else "first"
 
 
 def _shown_token(token: str) -> str:
@@ -319,6 +326,7 @@ def _cost_table(key: str, rows: list[dict[str, Any]]) -> str:
 def _draw(costs: dict[str, Any], options: argparse.Namespace, show: Callable[[str], None]) -> None:
     from ..drawing import matplotlib_is_there, save_curves, terminal_curves
 
+    picture = options.plot or "fastmask-demo.png"
     curves = {
         "naive": [
             (row["answers"], row["naive_seconds"] * 1000)
@@ -333,10 +341,10 @@ def _draw(costs: dict[str, Any], options: argparse.Namespace, show: Callable[[st
     if options.json or not matplotlib_is_there():
         return
     save_curves(
-        options.plot,
+        picture,
         curves,
         title="Masks of all answers: trying every token, against a table made first",
         x_label="answers",
         y_label="milliseconds",
     )
-    show(f"\nDrawn as a picture: {options.plot}")
+    show(f"\nDrawn as a picture: {picture}")

@@ -90,5 +90,5 @@ def shown_ranges(values: Iterable[int], may_end: bool = False) -> str:
         for low, high in byte_ranges(values)
     ]
     if may_end:
-        parts.append("the end")
+        parts.append("or the end" if parts else "the end")
     return " ".join(parts) or "nothing"

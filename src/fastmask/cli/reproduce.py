@@ -12,6 +12,9 @@ from .progress import clear_progress, show_progress
 
 __all__ = ["add_arguments", "run"]
 
+#: Items of a list to show.
+_LISTED = 5
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Seed and pictures."""
@@ -21,8 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute the figures; 1 if, with seed 0, any differs from the lesson's."""
+    from ..drawing import need_matplotlib
     from ..lesson import EXPECTED, FIGURES, differences
 
+    if options.plots is not None:
+        need_matplotlib()
     measured: dict[str, Any] = {}
     wrong: list[str] = []
     for number, (name, figure) in enumerate(FIGURES.items(), 1):
@@ -65,7 +71,8 @@ def _leaves(figure: Any, label: str = "") -> Iterator[tuple[str, str]]:
             masked = "with a mask" if row["constrained"] else "without"
             yield from _leaves(row, f"{row['task']}, {masked}:")
     elif isinstance(figure, list):
-        yield label, "[" + ", ".join(_written(item) for item in figure) + "]"
+        more = [f"and {len(figure) - _LISTED} more"] if len(figure) > _LISTED else []
+        yield label, "[" + ", ".join([*map(str, figure[:_LISTED]), *more]) + "]"
     elif figure is not None:
         yield label, _written(figure)
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FormatError, VocabularyError
+from ..errors import FormatError, GrammarError, VocabularyError
 
 if TYPE_CHECKING:
     from ..grammar.core import Grammar
@@ -49,9 +49,13 @@ def add_grammar_options(parser: argparse.ArgumentParser) -> argparse._MutuallyEx
     one.add_argument("--any-json", action="store_true", help="any JSON value")
     one.add_argument("--schema", metavar="FILE", help="a JSON Schema")
     parser.add_argument(
-        "--dialect", choices=("python", "ecma"), default="python", help="of --pattern"
+        "--dialect", choices=("python", "ecma"), help="of --pattern (default: python)"
     )
-    parser.add_argument("--root", help="the rule to start with, for --gbnf and --lark")
+    parser.add_argument(
+        "--root",
+        metavar="RULE",
+        help="the rule to start with (default: root for --gbnf, start for --lark)",
+    )
     schema = parser.add_argument_group("how a schema is read and written")
     for name, values in _SCHEMA_CHOICES.items():
         schema.add_argument(
@@ -106,22 +110,49 @@ def schema_text(options: argparse.Namespace) -> bytes:
 
 
 def chosen_grammar(options: argparse.Namespace) -> Grammar:
-    """The grammar that the options name."""
+    """The grammar that the options name.
+
+    Raises
+    ------
+    GrammarError
+        Also for an option that this kind of grammar does not have.
+    """
     from ..grammar.core import Grammar
 
+    _refuse_idle(options)
     if options.pattern is not None:
-        return Grammar.from_regex(options.pattern, dialect=options.dialect)
+        return Grammar.from_regex(options.pattern, dialect=options.dialect or "python")
     root = {} if options.root is None else {"root": options.root}
     if options.gbnf is not None:
-        return Grammar.from_gbnf(read(options.gbnf).decode(), **root)
+        return Grammar.from_gbnf(_text(options.gbnf), **root)
     if options.lark is not None:
         start = {} if options.root is None else {"start": options.root}
-        return Grammar.from_lark(read(options.lark).decode(), **start)
+        return Grammar.from_lark(_text(options.lark), **start)
     if options.choice is not None:
         return Grammar.from_choices(options.choice)
     if options.schema is not None:
         return Grammar.from_json_schema(schema_text(options), **schema_options(options))
     return Grammar.json()
+
+
+def _refuse_idle(options: argparse.Namespace) -> None:
+    """Refuse options that would change nothing."""
+    if options.dialect is not None and options.pattern is None:
+        raise GrammarError("--dialect is for --pattern alone")
+    if options.root is not None and options.gbnf is None and options.lark is None:
+        raise GrammarError("--root is for --gbnf and --lark alone")
+    if options.schema is None:
+        for name in (*_SCHEMA_CHOICES, "draft", "documents"):
+            if getattr(options, name) is not None:
+                raise GrammarError(f"--{name.replace('_', '-')} is for --schema alone")
+
+
+def _text(path: str) -> str:
+    """A file of text."""
+    try:
+        return read(path).decode()
+    except UnicodeDecodeError as problem:
+        raise FormatError(f"{path} is not UTF-8: byte {problem.start} cannot be read") from None
 
 
 def chosen_vocabulary(name: str) -> Vocabulary:

@@ -54,6 +54,8 @@ def tool_call_schema(
     >>> tool_call_schema([weather])["properties"]["name"]
     {'const': 'weather'}
     """
+    if isinstance(tools, Mapping):
+        raise GrammarError("tools are a list, not one tool; write [tool]")
     calls = []
     names = set()
     for number, tool in enumerate(tools):

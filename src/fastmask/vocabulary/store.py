@@ -169,7 +169,9 @@ def _arrays(stream: IO[bytes], name: str) -> dict[str, npt.NDArray[Any]]:
         with loaded:
             return {key: loaded[key] for key in loaded.files}
     except _DAMAGE as error:
-        raise FormatError(f"{name} is no .npz file, or a damaged one: {error}") from error
+        # NumPy takes what it does not know for a pickle, and says how to load it unsafely.
+        why = "" if "pickle" in str(error) else f": {error}"
+        raise FormatError(f"{name} is no .npz file, or a damaged one{why}") from error
 
 
 def _checksum(arrays: dict[str, npt.NDArray[Any]]) -> str:

@@ -129,6 +129,5 @@ def reading(path: Path | str) -> Iterator[None]:
     except FastmaskError:
         raise
     except _DAMAGE as error:
-        raise FormatError(
-            f"{str(path)!r} is damaged or of another format: {type(error).__name__} {error}"
-        ) from error
+        cause = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise FormatError(f"{str(path)!r} is damaged or of another format: {cause}") from error
