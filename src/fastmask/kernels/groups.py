@@ -208,7 +208,7 @@ def live_groups(actions, classes, groups, live, shift, state):
     if found == 0:
         dead = np.int64(0)
         for byte in range(256):
-            if actions[state + classes[byte]] <= 0:
+            if actions[state + np.int64(classes[byte])] <= 0:
                 dead |= np.int64(1) << groups[byte]
         found = KNOWN | (EVERY & ~dead)
         live[state >> shift] = found
@@ -302,7 +302,7 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
                     continue
                 elif group == HIGH:
                     following = np.int64(first_byte(byte))
-                action = np.int64(actions[state + classes[byte]])
+                action = np.int64(actions[state + np.int64(classes[byte])])
                 if action <= 0:
                     kept &= ~(np.int64(1) << HIGH)
                     break
