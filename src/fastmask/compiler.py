@@ -233,6 +233,11 @@ class GrammarCompiler:
     step_budget : int
         Item steps of one call, after which it raises `BudgetError`.
 
+    Raises
+    ------
+    TypeError
+        The vocabulary is none, such as the name of one; or, of `compile`, the grammar.
+
     Notes
     -----
     Any number of threads may compile with it; the same grammar is compiled once.
@@ -244,6 +249,9 @@ class GrammarCompiler:
         cache_limit_bytes: int = _DEFAULT_LIMIT,
         step_budget: int = STEP_BUDGET,
     ) -> None:
+        if not isinstance(vocabulary, Vocabulary):
+            kind = type(vocabulary).__name__
+            raise TypeError(f"a vocabulary is a Vocabulary, not {kind}; Vocabulary.from_* read one")
         self.vocabulary = vocabulary
         self.cache_limit_bytes = cache_limit_bytes
         self.step_budget = step_budget
@@ -262,6 +270,9 @@ class GrammarCompiler:
         BudgetError
             The automata would be too large.
         """
+        if not isinstance(grammar, Grammar):
+            kind = type(grammar).__name__
+            raise TypeError(f"a grammar is a Grammar, not {kind}; Grammar.from_* read one")
         with self._lock:
             found = self._compiled.get(grammar.digest)
             if found is not None:
