@@ -203,3 +203,30 @@ def test_open_containers_of_json():
     assert matcher.accept_bytes(b'{"a": [1, {"b": ')
     containers = [rule for rule in matcher.open_rules() if rule in ("object", "array")]
     assert containers == ["object", "array", "object"]
+
+
+@pytest.mark.parametrize(
+    ("child", "sibling", "tokens", "what"),
+    [
+        ([1, -1], [-1], [0, 0], "2 drafted tokens with 2 children and 1 siblings"),
+        ([2, -1], [-1, -1], [0, 0], "2 comes where"),
+        ([1, 0], [-1, -1], [0, 0], "0 comes where"),
+        ([1, 1], [-1, -1], [0, 0], "1 comes where"),
+        ([1, -1], [-1, 1], [0, 0], "1 comes where"),
+        ([2**70, -1], [-1, -1], [0, 0], "comes where"),
+    ],
+)
+def test_what_is_no_draft_tree_is_refused_and_leaves_the_matcher(child, sibling, tokens, what):
+    matcher = matcher_of("root ::= [abc]*")
+    with pytest.raises(fm.MatcherError, match=what):
+        matcher.traverse_draft_tree(child, sibling, tokens, np.zeros((2, 1), np.int32))
+    with pytest.raises(fm.MatcherError, match="of 0 steps"):
+        matcher.rollback(1)
+
+
+def test_a_bitmask_too_small_for_a_draft_tree_leaves_the_matcher():
+    matcher = matcher_of("root ::= [abc]*")
+    with pytest.raises(BitmaskError, match="row 2"):
+        matcher.traverse_draft_tree([1, 2, -1], [-1] * 3, [0] * 3, np.zeros((2, 1), np.int32))
+    with pytest.raises(fm.MatcherError, match="of 0 steps"):
+        matcher.rollback(1)

@@ -388,6 +388,7 @@ def test_the_view_is_read_only_and_stays(lists):
         (np.zeros((1, 1, 2), np.int32), 0, "shape"),
         (np.zeros((2, 2), np.int32), 2, "row 2"),
         (np.zeros((2, 2), np.int32), -1, "row -1"),
+        (np.zeros((2, 2), np.int32), 2**70, "row 1180591620717411303424"),
         (np.zeros((0, 2), np.int32), 0, "row 0"),
         ([[0, 0]], 0, "list"),
         (None, 0, "NoneType"),
@@ -410,3 +411,13 @@ def test_a_read_only_bitmask_is_refused(lists):
         fm.GrammarMatcher(lists).fill_next_token_bitmask(
             fm.GrammarMatcher(lists).next_token_bitmask()
         )
+
+
+def test_what_is_not_compiled_has_no_matcher():
+    with pytest.raises(TypeError, match="not Grammar: GrammarCompiler"):
+        fm.GrammarMatcher(fm.Grammar.from_regex("a"))
+
+
+def test_a_number_is_no_bytes(lists):
+    with pytest.raises(TypeError, match="bytes-like"):
+        fm.GrammarMatcher(lists).accept_bytes(3)

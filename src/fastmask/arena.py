@@ -225,7 +225,7 @@ class Arena:
         known = rows.doubtful.get(leaf)
         if known is None:
             bits = np.unpackbits(rows.view(leaf).view(np.uint8), bitorder="little")
-            tokens = self._shared.comma_tokens
+            tokens = self._shared.tokens_with(self.tables.item_end)
             tokens = tokens[bits[tokens] == 0]
             read = np.full(tokens.size, -1, np.int32)
             configuration = int(matcher[layout.M_CONFIGURATION])

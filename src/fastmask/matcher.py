@@ -29,7 +29,6 @@ from .texts import last_value
 __all__ = ["GrammarMatcher"]
 
 _FIRST_HISTORY = 256
-_COMMA = 0x2C
 
 
 _UNSEEN = object()
@@ -62,6 +61,8 @@ class GrammarMatcher:
     ------
     MatcherError
         A stop id out of range.
+    TypeError
+        ``compiled`` is something else, a grammar say.
 
     Notes
     -----
@@ -90,6 +91,11 @@ class GrammarMatcher:
         stop_token_ids: int | Sequence[int] | None = None,
         terminate_without_stop_token: bool = False,
     ) -> None:
+        if not isinstance(compiled, CompiledGrammar):
+            raise TypeError(
+                f"a matcher follows a CompiledGrammar, not {type(compiled).__name__}: "
+                "GrammarCompiler(vocabulary).compile(grammar) makes one"
+            )
         self.compiled = compiled
         self._arena = compiled.arena
         vocabulary = compiled.vocabulary
@@ -182,7 +188,11 @@ class GrammarMatcher:
         rows = arena.rows  # held, so that no row goes under the kernel
         if index.__class__ is not int:
             index = operator.index(index)
-        status = arena.fill_bitmask(self._words, rows.words, self._bitmask_rows, index)
+        try:
+            status = arena.fill_bitmask(self._words, rows.words, self._bitmask_rows, index)
+        except OverflowError:
+            n = self._bitmask_rows.shape[0]
+            raise BitmaskError(f"row {index} of a bitmask with {n} rows") from None
         if status >= 0:
             return bool(status)
         return self._fill(self._bitmask_rows, index)
@@ -309,10 +319,11 @@ class GrammarMatcher:
         row = np.zeros(words_for(self.compiled.vocabulary.size), np.uint32)
         with self._arena.lock:
             self._arena.naive_row(self._words, row)
-        if self._arena.tables.reads_items:
+        end = self._arena.tables.item_end
+        if end:
             bits = np.unpackbits(row.view(np.uint8), bitorder="little")
             tokens = enumerate(self.compiled.vocabulary.tokens)
-            left = [(i, 0) for i, token in tokens if b"," in token and not bits[i]]
+            left = [(i, 0) for i, token in tokens if end in token and not bits[i]]
             _set_bits(row.view(np.int32), self._texts_allow(left), True)
         return row.view(np.int32)
 
@@ -476,8 +487,10 @@ class GrammarMatcher:
         """Advance by bytes (a str as UTF-8) in one step, or not at all."""
         if self._words[layout.M_TERMINATED]:
             return False
-        raw = data.encode() if isinstance(data, str) else bytes(data)
+        raw = data.encode() if isinstance(data, str) else bytes(memoryview(data))
         configuration = self._read(np.frombuffer(bytearray(raw), np.uint8))
+        if configuration == 0:
+            return False
         self._texts.append(raw)
         return self._go_to(configuration, -len(self._texts))
 
@@ -584,9 +597,9 @@ class GrammarMatcher:
         """Which bytes may come next, bool[256], in a configuration that ``ahead`` leads to."""
         with self._arena.lock:
             allowed = self._arena.allowed_bytes(self._words, configuration)
-        if self._arena.tables.reads_items and not allowed[_COMMA]:
-            comma = np.array([_COMMA], np.uint8)
-            allowed[_COMMA] = self._read(comma, configuration, ahead) != 0
+        end = np.frombuffer(bytearray(self._arena.tables.item_end), np.uint8)
+        if end.size and not allowed[end[0]]:
+            allowed[end[0]] = self._read(end, configuration, ahead) != 0
         return allowed
 
     def find_jump_forward_bytes(self) -> bytes:
@@ -661,33 +674,49 @@ class GrammarMatcher:
         -------
         bool
             False if the time ran out.
+
+        Raises
+        ------
+        MatcherError
+            The arrays differ in length, or are no tree: a node out of range, or met twice.
         """
-        children = np.asarray(retrieve_next_token).tolist()
-        siblings = np.asarray(retrieve_next_sibling).tolist()
-        tokens = np.asarray(draft_tokens).tolist()
+        children = np.asarray(retrieve_next_token).ravel().tolist()
+        siblings = np.asarray(retrieve_next_sibling).ravel().tolist()
+        tokens = np.asarray(draft_tokens).ravel().tolist()
+        if not len(children) == len(siblings) == len(tokens):
+            raise MatcherError(
+                f"{len(tokens)} drafted tokens with {len(children)} children and "
+                f"{len(siblings)} siblings: give one of each for every node"
+            )
         deadline = time.monotonic() + time_threshold if time_threshold > 0 else math.inf
         if not tokens:
             return True
         self.fill_next_token_bitmask(token_bitmask, 0)
         todo = [(children[0], 0)]
+        met = {0}
         depth = 0
-        in_time = True
-        while todo:
-            node, level = todo.pop()
-            self.rollback(depth - level)
-            depth = level
-            if node < 0:
-                continue
-            if time.monotonic() > deadline:
-                in_time = False
-                break
-            todo.append((siblings[node], level))
-            if self.accept_token(tokens[node]):
-                depth = level + 1
-                self.fill_next_token_bitmask(token_bitmask, node)
-                todo.append((children[node], depth))
-        self.rollback(depth)
-        return in_time
+        try:
+            while todo:
+                node, level = todo.pop()
+                self.rollback(depth - level)
+                depth = level
+                if node < 0:
+                    continue
+                if node >= len(tokens) or node in met:
+                    raise MatcherError(
+                        f"this is no tree of {len(tokens)} nodes: {node} comes where it cannot"
+                    )
+                met.add(node)
+                if time.monotonic() > deadline:
+                    return False
+                todo.append((siblings[node], level))
+                if self.accept_token(tokens[node]):
+                    depth = level + 1
+                    self.fill_next_token_bitmask(token_bitmask, node)
+                    todo.append((children[node], depth))
+        finally:
+            self.rollback(depth)
+        return True
 
     def _ends(self, configuration: int) -> bool:
         """Whether a text may end in a configuration. Takes no lock."""

@@ -37,19 +37,21 @@ class SharedRows:
     """Rows by the name of an automaton and one of its states."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        #: Tokens with a comma, behind which another item may begin.
-        self.comma_tokens: I32 = np.array(
-            [
-                i
-                for i, token in enumerate(vocabulary.tokens)
-                if b"," in token and vocabulary.is_text[i]
-            ],
-            np.int32,
-        )
+        self._vocabulary = vocabulary
+        self._tokens_with: dict[bytes, I32] = {}
         self._roots: OrderedDict[Name, tuple[I32, I32]] = OrderedDict()
         self._bytes = 0
         self.counts: dict[Name, CharacterCounts] = {}
         self._lengths: dict[tuple[Name, int, int], U32] = {}
+
+    def tokens_with(self, part: bytes) -> I32:
+        """The tokens of text in which ``part`` stands."""
+        tokens = self._tokens_with.get(part)
+        if tokens is None:
+            is_text = self._vocabulary.is_text
+            ids = [i for i, t in enumerate(self._vocabulary.tokens) if part in t and is_text[i]]
+            tokens = self._tokens_with[part] = np.array(ids, np.int32)
+        return tokens
 
     def root(self, name: Name) -> tuple[I32, I32] | None:
         """The row and the places where it is left, if they are known."""

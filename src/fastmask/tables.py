@@ -146,7 +146,7 @@ class Tables:
         self._n_texts = 0
         self._first_text = (0, 0, 0, 0)
         #: Whether items of arrays are read off the text, so that not every mask is known without.
-        self.reads_items = False
+        self.item_end = b""  # the byte behind an item whose text is read, if there are such
         #: States of automata that other grammars have too: the automaton's name and its state.
         self._shared_firsts: list[int] = []
         self._shared_automata: list[Dfa] = []

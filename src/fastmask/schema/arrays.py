@@ -92,11 +92,12 @@ class ArrayRule:
         )
         self._open = 0
         self._opening = 0
+        self._closing = automaton.closing(0x5D, depth)
         is_alike = c.rest is not FALSE and _is_alike(c)
         if is_plain or (is_alike and c.unique is None):
             item = automaton.call(c.rest, depth + 1, self._back)
             if is_plain:
-                self._opening = self._write_states(None, automaton.end, item)
+                self._opening = self._write_states(None, self._closing, item, automaton.end)
             else:
                 self._opening = self._write_counted(item)
             return
@@ -113,18 +114,22 @@ class ArrayRule:
             self._few = frozenset(lists[-1] or ())
         reads_items = c.unique is not None and not self._is_few and not self._listed
         self._reads_items = reads_items
-        self.tables.reads_items |= reads_items
+        if reads_items:
+            self.tables.item_end = automaton.item_end
         self._fresh = FreshStrings(automaton, self._back)
         new_symbol = self.tables.registers.new_symbol
-        self._begin, self._close, self._comma = (new_symbol() for _ in range(3))
+        self._begin, self._close, self._comma, self._close_empty = (new_symbol() for _ in range(4))
         step, program = layout.STEP, self.tables.program
         comma = program(step, self._comma, layout.ITEM_TEXT if reads_items else 0)
+        at_once = program(step, self._close_empty)
         self._open = self._write_states(
             comma,
             program(step, self._close),
             program(step, self._begin),
+            at_once,
             b'"' if self._listed else VALUE_BYTES,
         )
+        self._open_empty = automaton.chain(b"]", at_once)
         self._vague = self._vague_action() if reads_items else layout.DEAD
 
     def opening(self, left_out: frozenset[Constant]) -> int:
@@ -134,7 +139,10 @@ class ArrayRule:
         c = self.conjunction
         pending = tuple(range(len(c.somewhere)))
         seen = _Seen(0, (0,) * len(c.counts), pending, _NONE, left_out, c.unique is not False)
-        return self.tables.program(layout.SET, self._frame(seen).register, 0, self._open)
+        # A line break behind the bracket promises an item.
+        is_empty = bool(self.automaton.line(self.depth)) and not self._options(seen)
+        state = self._open_empty if is_empty else self._open
+        return self.tables.program(layout.SET, self._frame(seen).register, 0, state)
 
     # --- states ----------------------------------------------------------------------------------
 
@@ -143,28 +151,26 @@ class ArrayRule:
         comma: int | None,
         close: int,
         item: int,
+        at_once: int,
         first_bytes: bytes = VALUE_BYTES,
-        at_once: int | None = None,
     ) -> int:
         """Write the states; the one behind the opening bracket.
 
-        The actions on a comma (None: just go on), on the closing bracket (of an empty array:
-        ``at_once``, if that is another), and on the first byte of an item are given.
+        The actions on a comma (None: just go on), on what closes the array, on the first byte of an
+        item, and on the bracket that closes it ``at_once`` are given.
         """
         automaton, tables = self.automaton, self.tables
         key = tables.new_states(1)
         tables.row(key)[[*first_bytes]] = item
-        line = automaton.line(self.depth + 1)
+        line = automaton.line(self.depth + 1) if item != layout.DEAD else b""
         begin = tables.new_states(1)
         first = automaton.chain(line, key)
         tables.row(begin)[:] = tables.row(first)
-        tables.row(begin)[0x5D] = close if at_once is None else at_once
+        tables.row(begin)[0x5D] = at_once
         self._next = automaton.behind_comma(key, self.depth + 1)
+        following = self._next if comma is None else comma
         back = tables.new_states(1)
-        row = tables.row(back)
-        row[0x2C] = self._next if comma is None else comma
-        row[0x5D] = close
-        automaton.fix_before(back, 0x5D, self.depth)
+        automaton.write_behind(back, following, close, 0x5D, self.depth)
         automaton.write_gap(self._back, back, "")
         return begin if line else automaton.gap(begin, "")
 
@@ -182,9 +188,9 @@ class ArrayRule:
             program(step, counting.comma),
             program(step, counting.close),
             item,
-            at_once=layout.DEAD if c.shortest else self.automaton.end,
+            layout.DEAD if c.shortest else self.automaton.end,
         )
-        counting.following, counting.end = self._next, self.automaton.end
+        counting.following, counting.end = self._next, self._closing
         return program(layout.SET, counting.register(0), 0, opening)
 
     def _vague_action(self) -> int:
@@ -215,8 +221,9 @@ class ArrayRule:
     def move(self, frame: ArrayFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
         seen = frame.seen
-        if symbol == self._close:
-            return 0, self.automaton.end if self._may_close(seen) else layout.DEAD
+        if symbol in (self._close, self._close_empty):
+            end = self._closing if symbol == self._close else self.automaton.end
+            return 0, end if self._may_close(seen) else layout.DEAD
         if self._listed is not None:
             return self._listed_move(frame, symbol, self._listed)
         if symbol == self._begin:

@@ -434,33 +434,31 @@ class SchemaAutomaton:
         return b"\n" + self.policy.indent * depth
 
     def behind_comma(self, inner: int, depth: int) -> int:
-        """The state behind a comma, from which one comes to ``inner``."""
+        """The state behind the first byte of what separates items, if one comes to ``inner``."""
         separator = self.policy.item_separator
         if separator is None:
             return self.gap(inner, "item")
-        return self.chain(separator[separator.index(b",") + 1 :] + self.line(depth), inner)
+        return self.chain((separator + self.line(depth))[1:], inner)
 
-    def fix_before(self, state: int, bracket: int, depth: int) -> None:
-        """Put the fixed text that may have to stand before a comma or a closing bracket."""
-        separator, line = self.policy.item_separator, self.line(depth)
-        before = b"" if separator is None else separator[: separator.index(b",")]
-        if not before and not line:
-            return
-        row = self.tables.row(state)
-        comma, close = int(row[0x2C]), int(row[bracket])
-        row[0x2C] = row[bracket] = layout.DEAD
-        self._branch(state, {before + b",": comma, line + bytes([bracket]): close})
+    @property
+    def item_end(self) -> bytes:
+        """The first byte of what separates items."""
+        return (self.policy.item_separator or b",")[:1]
 
-    def _branch(self, state: int, texts: dict[bytes, int]) -> None:
-        """Write a state from which each text leads to an action on its last byte."""
+    def closing(self, bracket: int, depth: int) -> int:
+        """The state behind the first byte of what closes a container that is not empty."""
+        return self.chain((self.line(depth) + bytes([bracket]))[1:], self.end)
+
+    def write_behind(self, state: int, comma: int, close: int, bracket: int, depth: int) -> None:
+        """Write what follows an item: actions on the first byte of a separator, and of the end.
+
+        So white space that has to stand there is read only where what it announces may come.
+        """
         row = self.tables.row(state)
-        for byte in sorted({text[0] for text in texts}):
-            rest = {text[1:]: code for text, code in texts.items() if text[0] == byte}
-            if b"" in rest:
-                row[byte] = rest[b""]
-            else:
-                row[byte] = self.tables.new_states(1)
-                self._branch(int(row[byte]), rest)
+        first = self.item_end[0]
+        last = (self.line(depth) + bytes([bracket]))[0]
+        row[first] = comma
+        row[last] = close if last != first else self.tables.choice([comma, close])
 
     # --- keys ------------------------------------------------------------------------------------
 

@@ -32,16 +32,19 @@ class ObjectStates:
 
     Attributes
     ----------
-    close, comma : int
-        Symbols of a closing brace, and of a comma.
+    comma : int
+        Symbol of a comma.
+    ends : dict[int, int]
+        Symbols of closing braces, and the states behind them.
     """
 
     def __init__(self, automaton: SchemaAutomaton) -> None:
         self._automaton = automaton
         self._tables = automaton.tables
         registers = automaton.tables.registers
-        self.close, self.comma = registers.new_symbol(), registers.new_symbol()
-        registers.define(self.close, layout.CLOSE, action=automaton.end)
+        self.ends: dict[int, int] = {}
+        self._close = self._new_end(automaton.end)
+        self.comma = registers.new_symbol()
         registers.define(self.comma, layout.COMMA)
         self._other_symbols: list[int] = []
         self._other_states: dict[int, int] = {}
@@ -52,6 +55,14 @@ class ObjectStates:
         self._members: dict[tuple[Value, int], int] = {}
         self._colon: tuple[int, int] | None = None
 
+    def _new_end(self, state: int) -> int:
+        """A symbol of a closing brace, or of white space before it; ``state`` stands behind."""
+        registers = self._tables.registers
+        symbol = registers.new_symbol()
+        registers.define(symbol, layout.CLOSE, action=state)
+        self.ends[symbol] = state
+        return symbol
+
     def _level(self, depth: int) -> int:
         return depth if self._automaton.policy.indent is not None else 0
 
@@ -61,13 +72,13 @@ class ObjectStates:
         state = self._opened.get(place)
         if state is None:
             automaton, tables = self._automaton, self._tables
-            line = automaton.line(depth + 1)
+            line = automaton.line(depth + 1) if keys != layout.DEAD else b""
             key = tables.new_states(1)
             tables.row(key)[0x22] = keys
             begin = tables.new_states(1)
             first = automaton.chain(line, key)
             tables.row(begin)[:] = tables.row(first)
-            tables.row(begin)[0x7D] = tables.program(layout.STEP, self.close)
+            tables.row(begin)[0x7D] = tables.program(layout.STEP, self._close)
             state = self._opened[place] = begin if line else automaton.gap(begin, "")
         return state
 
@@ -78,9 +89,14 @@ class ObjectStates:
         if state is None:
             automaton, tables = self._automaton, self._tables
             back = tables.new_states(1)
-            tables.row(back)[0x2C] = tables.program(layout.STEP, self.comma)
-            tables.row(back)[0x7D] = tables.program(layout.STEP, self.close)
-            automaton.fix_before(back, 0x7D, depth)
+            close = self._new_end(automaton.closing(0x7D, depth))
+            automaton.write_behind(
+                back,
+                tables.program(layout.STEP, self.comma),
+                tables.program(layout.STEP, close),
+                0x7D,
+                depth,
+            )
             state = self._backs[level] = automaton.gap(back, "")
         return state
 

@@ -283,8 +283,9 @@ class ObjectRule:
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
-        if symbol == self.states.close:
-            return 0, self.automaton.end if self._may_close(frame) else layout.DEAD
+        end = self.states.ends.get(symbol)
+        if end is not None:
+            return 0, end if self._may_close(frame) else layout.DEAD
         if symbol == self.states.comma:
             # A comma promises a key.
             keys = self._keys(frame)
