@@ -510,3 +510,38 @@ def test_keys_out_of_a_few_that_are_half_read():
         assert len(rest) == len(text) - i
         assert matcher.accept_bytes(rest)
         assert matcher.is_completed()
+
+
+def test_an_escaped_quote_in_a_key_begins_no_key():
+    schema = {
+        "type": "object",
+        "properties": {"zip code": {"const": 1}, "type": {"const": 2}},
+        "required": ["zip code", "type"],
+        "patternProperties": {"s$": {"type": "object", "maxProperties": 0}},
+        "additionalProperties": False,
+    }
+    compiled = COMPILER.compile_json_schema(schema, strings="any", whitespace="none")
+    matcher = GrammarMatcher(compiled)
+    rest = '\\"s":{},"zip code":1,"type":2}'
+    assert matcher.accept_bytes('{"a')
+    assert completions(matcher).least_bytes(matcher) == len(rest) - 2
+    for i in range(len(rest)):
+        assert completions(matcher).least_bytes(matcher) == len(rest) - max(i, 2 * (i == 0))
+        assert matcher.accept_bytes(rest[i])
+    assert matcher.is_completed()
+
+
+def test_a_number_that_has_to_differ_from_the_only_short_item():
+    schema = {
+        "type": "array",
+        "prefixItems": [{"type": "number", "minimum": 0.5, "exclusiveMaximum": 10}],
+        "items": {"enum": ["red", "green", 1, None]},
+        "minItems": 2,
+        "maxItems": 2,
+        "uniqueItems": True,
+    }
+    matcher = GrammarMatcher(COMPILER.compile_json_schema(schema, whitespace="none"))
+    assert shortest_completion(matcher).text == b"[2,1]"
+    assert matcher.accept_bytes(b"[1")
+    assert matcher.accept_bytes(shortest_completion(matcher).text)
+    assert matcher.is_completed()

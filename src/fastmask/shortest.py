@@ -8,6 +8,7 @@ is one such text, spelled with the fewest tokens; what it takes is an upper boun
 
 from __future__ import annotations
 
+import heapq
 import math
 import weakref
 from dataclasses import dataclass
@@ -265,20 +266,22 @@ class Completions:
         return tuple(joined)
 
     def _tried(self, matcher: GrammarMatcher) -> tuple[bytes | int, ...]:
-        """A completion byte by byte, each the one from which the end is nearest."""
-        ahead = matcher.fork()
-        written = b""
-        for _ in range(2 * self.least_bytes(matcher) + _SURPLUS):
+        """A completion byte by byte, those nearest to an end first (A*, Hart 1968)."""
+        most = 2 * self.least_bytes(matcher) + _SURPLUS
+        queue = [(self.least_bytes(matcher), 0, b"", matcher.fork())]
+        for _ in range(most):
+            if not queue:
+                break
+            _, _, written, ahead = heapq.heappop(queue)
             if ahead.is_completed():
                 return (written,)
-            distances = []
             for byte in ahead.next_bytes():
-                ahead.accept_bytes(bytes([byte]))
-                distances.append((self.least_bytes(ahead), byte))
-                ahead.rollback(1)
-            _, byte = min(distances, default=(0, 0))
-            ahead.accept_bytes(bytes([byte]))
-            written += bytes([byte])
+                text = written + bytes([byte])
+                behind = ahead.fork()
+                behind.accept_bytes(text[-1:])
+                least = self.least_bytes(behind)
+                if least < UNREACHABLE:
+                    heapq.heappush(queue, (len(text) + least, -len(text), text, behind))
         raise MatcherError("no short text goes on from here")
 
 

@@ -20,7 +20,7 @@ from ..kernels import layout
 from . import spelling
 from .constants import Constant
 from .containers import Objects
-from .key_tries import insert_keys, prune_keys
+from .key_tries import copy_state, insert_keys, prune_keys
 from .strings import class_language, encoded
 from .tries import ShrinkingTrie
 from .values import FALSE, TRUE, KeyClass, Value
@@ -182,6 +182,7 @@ class ObjectRule:
         self._shrinking: ShrinkingTrie | None = None
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
         self._class_tries: dict[tuple[frozenset[str], int], int] = {}
+        self._starts: dict[int, int] = {}
 
     def _make_symbols(self) -> None:
         """The symbols of steps, once the classes of other keys are known."""
@@ -674,7 +675,12 @@ class ObjectRule:
 
     def _other_keys(self, where: int, known: frozenset[str]) -> int:
         """The state that begins the keys of a class, those known left out."""
-        return self.automaton.embed(self._left_over(where, known), self.states.other_state(where))
+        inside = self.automaton.embed(self._left_over(where, known), self.states.other_state(where))
+        state = self._starts.get(inside)
+        if state is None:
+            # One of its own, since an escaped quote may lead to the automaton's.
+            state = self._starts[inside] = copy_state(self.tables, inside) if inside else 0
+        return state
 
     def _left_over(self, where: int, known: frozenset[str]) -> Dfa:
         """The texts of the keys of a class, closing quote included, those known left out."""
