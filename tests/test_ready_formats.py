@@ -12,6 +12,7 @@ from fastmask.schema.ready import READY, packed, ready
 from fastmask.schema.string_text import spelled
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", READY)
 def test_a_file_holds_the_automaton_of_its_format(name):
     made_now = made(name.removesuffix("-texts"))
@@ -27,6 +28,7 @@ def test_a_file_is_as_short_as_it_can_be():
     assert ready("date") is None
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", ["idn-hostname", "idn-email", "regex"])
 def test_large_automata_are_laid_out_once(name):
     compiled = fm.GrammarCompiler(byte_vocabulary()).compile_json_schema(

@@ -1,9 +1,9 @@
 """The shortest way to the end of a text, from wherever a matcher stands.
 
-Its length in bytes is exact (`least_bytes`, by `distances`): no valid text that goes on from here
-is shorter. (While an undeclared key is being written whose object needs still more undeclared keys,
-it may be a byte or two too many: that key might be the shortest there is.) `shortest_completion`
-is one such text, spelled with the fewest tokens; what it takes is an upper bound of what is needed.
+Its length in bytes (`least_bytes`, by `distances`) is exact but for two cases, where it may be more
+than is needed: an undeclared key is being written whose object needs still more of them, or an item
+of an array whose items must differ; either is taken for the plainest one. `shortest_completion` is
+one such text, spelled with the fewest tokens; what it takes is an upper bound of what is needed.
 """
 
 from __future__ import annotations
