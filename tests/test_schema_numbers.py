@@ -72,6 +72,7 @@ def test_an_integer_of_very_many_digits_is_still_json():
         fm.Grammar.from_json_schema('{"const": %s}' % ("7" * 5_000))
 
 
+@pytest.mark.large
 def test_multiples_of_a_large_prime_are_spelled_as_floats_too():
     grammar = fm.Grammar.from_json_schema({"type": "number", "multipleOf": 7919})
     compiled = fm.GrammarCompiler(byte_vocabulary()).compile(grammar)
