@@ -92,15 +92,32 @@ def load_all(folder: Path) -> list[Record]:
     return sorted(records, key=lambda record: (record.engine != "fastmask", record.engine))
 
 
-def common(records: list[Record], engines: tuple[str, ...] | None = None) -> set[str]:
-    """Schemas that these engines finish, in all variants that came to nearly every schema."""
-    chosen = [
+def far(records: list[Record], engines: tuple[str, ...] | None = None) -> list[Record]:
+    """The records of these engines that came to most schemas of the largest sample."""
+    sample = max(record.about["sample"] for record in records)
+    return [
         record
         for record in records
-        if len(record.about["schemas"]) >= 0.95 * record.about["sample"]
+        if len(record.about["schemas"]) >= 0.7 * sample
         and (engines is None or record.engine.partition("+")[0] in engines)
     ]
+
+
+def common(records: list[Record], engines: tuple[str, ...] | None = None) -> set[str]:
+    """Schemas that all of these engines finish, of those that came to most."""
+    chosen = far(records, engines)
     return set.intersection(*(record.measured for record in chosen)) if chosen else set()
+
+
+def apart(records: list[Record]) -> str:
+    """Which engines were not in the run with the largest sample."""
+    sample = max(record.about["sample"] for record in records)
+    others = [
+        f"{r.engine} ({r.about['date']}, {r.about['sample']} schemas, commit {r.about['commit']})"
+        for r in records
+        if r.about["sample"] < sample
+    ]
+    return f"\nRun apart, on fewer schemas: {', '.join(others)}." if others else ""
 
 
 def conditions(records: list[Record]) -> str:
