@@ -261,6 +261,7 @@ def test_many_different_items(schema, length):
     assert not fm.GrammarMatcher(compiled).accept_bytes(json.dumps([*range(length - 1)]))
 
 
+@pytest.mark.large
 def test_every_way_to_count_is_tried_where_items_differ():
     # Only the second item can be the one: the first would leave 3 to the second and the third.
     schema = {
