@@ -7,7 +7,9 @@ section of results. What has not been recorded is left out.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import big_schemas
 import maskbench_figures as maskbench
@@ -71,28 +73,20 @@ def bench_section(name: str, title: str, draw: bool) -> str:
     return f"\n\n## {title}\n\n{table(record)}\n{shown}\n"
 
 
-def peers_section() -> str:
-    """JSON, SQL and C texts beside the peers."""
-    path = RECORDS / "peers.json"
+def plain_section(name: str, title: str, shown: Callable[[dict[str, Any]], str]) -> str:
+    """A record without pictures."""
+    path = RECORDS / f"{name}.json"
     if not path.is_file():
         return ""
     record = json.loads(path.read_text(encoding="utf-8"))
-    return f"\n\n## JSON, SQL and C\n\n{conditions(record)}\n\n{peers.table(record)}\n"
-
-
-def big_schemas_section() -> str:
-    """Five big schemas."""
-    path = RECORDS / "big_schemas.json"
-    if not path.is_file():
-        return ""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return f"\n\n## Big schemas\n\n{conditions(record)}\n\n{big_schemas.table(record)}\n"
+    return f"\n\n## {title}\n\n{conditions(record)}\n\n{shown(record)}\n"
 
 
 def sections(draw: bool = True) -> tuple[str, str]:
     """The text of RESULTS.md and of the README's section."""
     full, short = maskbench_section(draw)
-    full += peers_section() + big_schemas_section()
+    full += plain_section("peers", "JSON, SQL and C", peers.table)
+    full += plain_section("big_schemas", "Big schemas", big_schemas.table)
     for name, title in PARTS.items():
         full += bench_section(name, title, draw)
     path = RECORDS / "sweep.json"

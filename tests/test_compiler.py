@@ -37,6 +37,8 @@ def test_a_grammar_is_compiled_once_by_whatever_name_it_comes():
     assert compiler.compile(grammar) is compiler.compile_gbnf(str(grammar))
     assert compiler.compile(grammar) is not compiled
     assert compiler.compile_json() is compiler.compile(fm.Grammar.json())
+    lark = 'start: "a"+ "b"'
+    assert compiler.compile_lark(lark) is compiler.compile(fm.Grammar.from_lark(lark))
     assert compiler.compile_regex("a+b") is compiler.compile_regex("a+b")
     assert compiled.vocabulary is vocabulary
     assert compiled.grammar == fm.Grammar.from_choices(["ab", "c"])

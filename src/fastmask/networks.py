@@ -48,7 +48,6 @@ __all__ = ["Networks", "strongly_connected"]
 _INLINE_WEIGHT = 2_000
 _WHOLE_WEIGHT = 200_000
 _WIDE = 64
-_RANK_LIMIT = 1_000_000
 
 
 class Networks:
