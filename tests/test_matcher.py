@@ -326,6 +326,16 @@ def test_a_complete_text_that_no_token_may_end_says_so(lists):
         matcher.next_token_bitmask()
 
 
+def test_without_stop_tokens_nothing_ends_a_text():
+    compiled = fm.GrammarCompiler(fm.Vocabulary([b"a", b"b", b"<end>"], [2])).compile_regex("a*")
+    matcher = fm.GrammarMatcher(compiled, stop_token_ids=[])
+    bitmask = fm.allocate_token_bitmask(2, 3)
+    matcher.fill_next_token_bitmask(bitmask, 0)
+    fm.fill_next_token_bitmasks([matcher], bitmask, [1])
+    assert bitmask.tolist() == [[1], [1]]
+    assert not matcher.accept_token(2)
+
+
 def test_terminate_without_a_stop_token(lists):
     matcher = fm.GrammarMatcher(lists, terminate_without_stop_token=True)
     assert matcher.accept_tokens([0, 3]) == 2

@@ -122,3 +122,52 @@ def test_keys_out_of_a_few_may_come_in_any_order():
         ('{"a":1,"2":1,"b":1}', False),
     ):
         assert fm.GrammarMatcher(compiled).accept_bytes(text) is valid
+
+
+TWO_KEYS = (
+    *(b'{"a":1,"a"', b'{"a":1,"b"', b'{"a":1,"b":', b'{"a":1,"a":', b'":1,"x":2,"x":3'),
+    *(b':1,"a":2', b'{"\\u0061":1,"a":', b'":{"a":0},"a":1', b'":{"b":0, "b"'),
+    *(b',"k":1 , "a"', b'1,"a":2,"'),
+)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {"maxProperties": 3, "properties": {"k": {"type": "integer"}}},
+        {"patternProperties": {"^a": {"type": "integer"}}},
+        {"anyOf": [{"additionalProperties": {"type": "integer"}}, {"required": ["k"]}]},
+    ],
+)
+def test_two_keys_in_one_token_are_told_apart(schema):
+    vocabulary = fm.Vocabulary(
+        [*(bytes([i]) for i in range(256)), b"<end>", *TWO_KEYS], eos_token_ids=[256]
+    )
+    compiled = fm.GrammarCompiler(vocabulary).compile_json_schema(schema)
+    found = set()
+    for text in (
+        b"",
+        b'{"a',
+        b'{"b',
+        b'{"a"',
+        b'{"b"',
+        b'{"k":1,"b',
+        b'{"b":0,"c',
+        b'{"c":1',
+        b"{",
+    ):
+        matcher = fm.GrammarMatcher(compiled)
+        assert matcher.accept_bytes(text)
+        row = matcher.next_token_bitmask()
+        assert np.array_equal(row, matcher.naive_row())
+        bitmask = fm.allocate_token_bitmask(1, vocabulary.size)
+        fm.fill_next_token_bitmasks([matcher], bitmask)
+        assert np.array_equal(row, bitmask[0])
+        for token, data in enumerate(TWO_KEYS, 257):
+            ahead = matcher.fork()
+            lives = all(ahead.accept_bytes(bytes([byte])) for byte in data)
+            assert bool(row[token >> 5] >> (token & 31) & 1) is lives, (text, data)
+            assert matcher.is_token_allowed(token) is lives
+            found.add(lives)
+    assert found == {True, False}

@@ -40,6 +40,7 @@ from .tables import Tables
 __all__ = ["Arena", "vacant_row_error"]
 
 _NO_BYTES: U8 = np.zeros(0, np.uint8)
+_NO_TOKENS: I32 = np.zeros(0, np.int32)
 _SCRATCH_LIMIT = 1 << 22
 _LARGE = 256  # states of an automaton that has much room from the start
 _CELLS = {False: 1 << 9, True: 1 << 13}
@@ -56,6 +57,12 @@ class Arena:
         Open tables belong to one arena and go with it.
     row_limit : int
         Rows after which all are dropped and made anew (at least 64).
+
+    Attributes
+    ----------
+    two_keyed : int32[n]
+        Tokens that only their text decides: a key in them may equal an earlier one. No vocabulary
+        of a known model has any.
     """
 
     __slots__ = (
@@ -71,11 +78,13 @@ class Arena:
         "row_limit",
         "rows",
         "tables",
+        "two_keyed",
     )
 
     def __init__(self, tables: Tables, row_limit: int) -> None:
         self.tables = tables
         self._shared = shared_rows(tables.vocabulary)
+        self.two_keyed = self._shared.two_keyed if tables.is_open else _NO_TOKENS
         self.row_limit = max(64, row_limit)
         self.lock = tables.lock
         self.accept_token = machine_code(accept_token)

@@ -114,8 +114,9 @@ class GrammarMatcher:
         self._words: I64 = np.zeros(layout.M_SIZE, np.int64)
         self._address = 0  # of _words, once a batch asked for it
         self._own_stops: I32 | None = None
-        if self._stops != vocabulary.eos_token_ids:
-            self._own_stops = np.array(self._stops, np.int32)
+        if self._stops != vocabulary.eos_token_ids or self._arena.two_keyed.size:
+            # Where there are any, no row is the arena's. No token is -1.
+            self._own_stops = np.array(self._stops or (-1,), np.int32)
             self._words[layout.M_STOPS] = self._own_stops.__array_interface__["data"][0]
             self._words[layout.M_STOPS + 1] = self._own_stops.size
         self._words[layout.M_TABLES] = self._arena.tables.record.address
@@ -229,6 +230,7 @@ class GrammarMatcher:
             row = row.copy()
             _set_bits(row, (*self.compiled.vocabulary.eos_token_ids, *self._stops), False)
             _set_bits(row, self._ends_allowed(bool(flags & layout.COMPLETE)), True)
+            self._judge_two_keyed(row)
             row.flags.writeable = False
             if not self._stops and flags & layout.COMPLETE and not row.any():
                 raise MatcherError(
@@ -248,6 +250,12 @@ class GrammarMatcher:
         _set_bits(row, self._texts_allow(doubtful), True)
         row.flags.writeable = False
         return row, generation.flags(leaf) & layout.COMPLETE | (0 if row.any() else layout.VACANT)
+
+    def _judge_two_keyed(self, row: I32) -> None:
+        """Set or clear the tokens that may hold two keys of one object, by reading each."""
+        tokens = self._arena.two_keyed.tolist()
+        _set_bits(row, tokens, False)
+        _set_bits(row, self._texts_allow((token, 0) for token in tokens), True)
 
     def _texts_allow(self, doubtful: Iterable[tuple[int, int]]) -> list[int]:
         """Those of some tokens that are accepted; with each how long the text is not needed."""
@@ -312,7 +320,8 @@ class GrammarMatcher:
 
     def naive_row(self) -> I32:
         """The mask of the next token by trying every token on its own, int32[words]."""
-        if self._words[layout.M_TERMINATED] or self._own_stops is not None:
+        stops = self.compiled.vocabulary.eos_token_ids
+        if self._words[layout.M_TERMINATED] or self._stops != stops:
             raise MatcherError(
                 "the naive mask is for texts under way, with the vocabulary's end ids"
             )
@@ -325,6 +334,7 @@ class GrammarMatcher:
             tokens = enumerate(self.compiled.vocabulary.tokens)
             left = [(i, 0) for i, token in tokens if end in token and not bits[i]]
             _set_bits(row.view(np.int32), self._texts_allow(left), True)
+        self._judge_two_keyed(row.view(np.int32))
         return row.view(np.int32)
 
     def allowed_token_ids(self) -> I32:

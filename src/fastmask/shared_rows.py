@@ -9,6 +9,7 @@ rows of bounded strings are cut.
 from __future__ import annotations
 
 import functools
+import re
 from collections import OrderedDict
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from .vocabulary import Vocabulary
 __all__ = ["CharacterCounts", "SharedRows", "shared_rows"]
 
 _LIMIT_BYTES = 32 << 20
+_KEY_BEGINS = re.compile(rb',[ \t\n\r]*"')
+_TWO_KEYS = re.compile(rb':.*,[ \t\n\r]*".*"', re.DOTALL)
 
 Name = tuple[str, int]
 
@@ -52,6 +55,15 @@ class SharedRows:
             ids = [i for i, t in enumerate(self._vocabulary.tokens) if part in t and is_text[i]]
             tokens = self._tokens_with[part] = np.array(ids, np.int32)
         return tokens
+
+    @functools.cached_property
+    def two_keyed(self) -> I32:
+        """The tokens of text that may end a key of an object and hold a later one of it."""
+        tokens, offsets = self._vocabulary.tokens, self._vocabulary.token_offsets
+        places = [m.start() for m in _KEY_BEGINS.finditer(self._vocabulary.token_bytes.data)]
+        near = np.unique(np.searchsorted(offsets, places, "right") - 1)
+        ids = [i for i in near.tolist() if self._vocabulary.is_text[i]]
+        return np.array([i for i in ids if _TWO_KEYS.search(tokens[i])], np.int32)
 
     def root(self, name: Name) -> tuple[I32, I32] | None:
         """The row and the places where it is left, if they are known."""

@@ -224,7 +224,8 @@ class Documents:
             return base.without(base.missing_vocabularies(declared))
         error = UnsupportedFeatureError(
             "$schema",
-            f"{uri!r} is no draft known here; pass its metaschema in documents= or set draft=",
+            f"{uri!r} is no draft known here; pass its metaschema in documents= or set draft= "
+            "(--documents or --draft on the command line)",
             path=self.pointer(node, "$schema"),
         )
         if not self._relax:
@@ -343,7 +344,8 @@ class Documents:
             node = metaschema(uri)
         if node is None:
             raise UnsupportedFeatureError(
-                "$ref", f"the document {uri!r} is not at hand; pass it in documents="
+                "$ref", f"the document {uri!r} is not at hand; pass it in documents= "
+                "(--documents FILE on the command line)"
             )
         return self._open_document(uri, node, default)
 
