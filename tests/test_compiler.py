@@ -271,10 +271,3 @@ def test_a_grammar_of_every_token_compiles_and_prints():
     everything = fm.CompiledGrammar(fm.Grammar({"root": ir.Tokens((), negated=True)}), VOCABULARY)
     assert row_ids(fm.GrammarMatcher(everything).next_token_bitmask()) == {0, 1, 2, 3, 4}
     assert "40 tokens" in repr(everything)
-
-
-def test_what_is_no_vocabulary_or_no_grammar_is_named():
-    with pytest.raises(TypeError, match="a vocabulary is a Vocabulary, not str"):
-        fm.GrammarCompiler("gpt2")
-    with pytest.raises(TypeError, match="a grammar is a Grammar, not str"):
-        fm.GrammarCompiler(fm.Vocabulary([b"a", b""], eos_token_ids=1)).compile("a+")

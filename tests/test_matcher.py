@@ -421,13 +421,3 @@ def test_a_read_only_bitmask_is_refused(lists):
         fm.GrammarMatcher(lists).fill_next_token_bitmask(
             fm.GrammarMatcher(lists).next_token_bitmask()
         )
-
-
-def test_what_is_not_compiled_has_no_matcher():
-    with pytest.raises(TypeError, match="not Grammar: GrammarCompiler"):
-        fm.GrammarMatcher(fm.Grammar.from_regex("a"))
-
-
-def test_a_number_is_no_bytes(lists):
-    with pytest.raises(TypeError, match="bytes-like"):
-        fm.GrammarMatcher(lists).accept_bytes(3)

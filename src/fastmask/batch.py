@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I64
+from ._types import expect
 from .bitmask import bitmask_rows
 from .errors import BitmaskError
 from .kernels import layout
@@ -24,6 +25,7 @@ from .rows import held_rows
 
 __all__ = ["accept_tokens", "fill_next_token_bitmasks"]
 
+_MATCHERS = "give a list of GrammarMatcher"
 _ADDRESS = operator.attrgetter("_address")
 
 
@@ -53,12 +55,12 @@ def fill_next_token_bitmasks(
         An index that is no integer.
     """
     rows = bitmask_rows(bitmask, writable=True)
-    n = len(matchers)
+    addresses = _addresses(matchers)
+    n = len(addresses)
     places = np.arange(n) if indices is None else _integers(indices)
     if len(places) != n:
         raise BitmaskError(f"{len(places)} indices for {n} matchers")
     statuses = np.empty(n, np.int64)
-    addresses = _addresses(matchers)
     with held_rows():
         fill_batch(addresses, rows, places, statuses)
     for i in np.flatnonzero(statuses < 0).tolist():
@@ -90,12 +92,13 @@ def accept_tokens(
     TypeError
         A token id that is no integer.
     """
+    addresses = _addresses(matchers)
     tokens = _integers(token_ids)
-    n = len(matchers)
+    n = len(addresses)
     if tokens.size != n:
         raise ValueError(f"{tokens.size} tokens for {n} matchers")
     statuses = np.empty(n, np.int64)
-    accept_batch(_addresses(matchers), tokens, statuses)
+    accept_batch(addresses, tokens, statuses)
     for i, status in enumerate(statuses.tolist()):
         if status == layout.NEED_LOCK:
             statuses[i] = matchers[i]._accept_slowly(int(tokens[i]))
@@ -107,7 +110,13 @@ def accept_tokens(
 
 def _addresses(matchers: Sequence[GrammarMatcher]) -> I64:
     """Where the records of matchers lie, int64[n]."""
-    addresses = np.fromiter(map(_ADDRESS, matchers), np.int64, len(matchers))
+    try:
+        addresses = np.fromiter(map(_ADDRESS, matchers), np.int64, len(matchers))
+    except (AttributeError, TypeError):
+        expect(matchers, Sequence, "matchers", _MATCHERS)
+        for matcher in matchers:
+            expect(matcher, GrammarMatcher, "matchers", _MATCHERS)
+        raise
     for i in np.flatnonzero(addresses == 0).tolist():
         addresses[i] = matchers[i]._find_address()
     return addresses

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, contiguous
+from ._types import as_integer
 from .errors import BitmaskError
 from .kernels.apply import apply_row_16, apply_row_32, apply_row_64
 
@@ -70,6 +71,8 @@ def allocate_token_bitmask(batch: int, vocab_size: int) -> I32:
     BitmaskError
         ``batch`` is negative or ``vocab_size`` is not positive.
     """
+    batch = as_integer(batch, "batch")
+    vocab_size = as_integer(vocab_size, "vocab_size")
     if batch < 0 or vocab_size <= 0:
         raise BitmaskError(
             f"a bitmask needs a batch of 0 or more and a vocabulary of 1 or more, "

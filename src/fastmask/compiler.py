@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from ._arrays import I32
 from ._files import read_checked, write_checked
 from ._locks import new_lock
+from ._types import as_integer, expect
 from .arena import Arena
 from .context import ContextCounts, context_counts
 from .errors import FormatError, GrammarError
@@ -35,6 +37,8 @@ __all__ = ["CompileStats", "CompiledGrammar", "GrammarCompiler"]
 
 _DEFAULT_LIMIT = 256 << 20
 _ARENA_CELLS = 1 << 20
+_GRAMMARS = "Grammar.from_* read one"
+_VOCABULARIES = "Vocabulary.from_* read one"
 _FILE_VERSION = b"compiled grammar 1\n"
 
 
@@ -94,12 +98,15 @@ class CompiledGrammar:
         cache_limit_bytes: int = _DEFAULT_LIMIT,
         step_budget: int = STEP_BUDGET,
     ) -> None:
+        expect(grammar, Grammar, "grammar", _GRAMMARS)
+        expect(vocabulary, Vocabulary, "vocabulary", _VOCABULARIES)
+        expect(cache_limit_bytes, Real, "cache_limit_bytes", "give a number of bytes")
+        self._limit = cache_limit_bytes
+        self._budget = as_integer(step_budget, "step_budget")
         started = time.perf_counter()
         self.grammar = grammar
         self.vocabulary = vocabulary
-        self._limit = cache_limit_bytes
-        self._budget = step_budget
-        self._arena = self._new_arena(Tables(grammar, vocabulary, step_budget))
+        self._arena = self._new_arena(Tables(grammar, vocabulary, self._budget))
         networks = self.tables.networks
         self.stats = CompileStats(
             n_rules=len(networks.names) if networks else 1,
@@ -192,6 +199,7 @@ class CompiledGrammar:
         FormatError
             Damaged, of another format version, or for another vocabulary.
         """
+        expect(vocabulary, Vocabulary, "vocabulary", _VOCABULARIES)
         if not Path(path).exists():
             raise FileNotFoundError(os.fspath(path))
         payload = read_checked(Path(path))
@@ -249,12 +257,11 @@ class GrammarCompiler:
         cache_limit_bytes: int = _DEFAULT_LIMIT,
         step_budget: int = STEP_BUDGET,
     ) -> None:
-        if not isinstance(vocabulary, Vocabulary):
-            kind = type(vocabulary).__name__
-            raise TypeError(f"a vocabulary is a Vocabulary, not {kind}; Vocabulary.from_* read one")
+        expect(vocabulary, Vocabulary, "vocabulary", _VOCABULARIES)
         self.vocabulary = vocabulary
+        expect(cache_limit_bytes, Real, "cache_limit_bytes", "give a number of bytes")
         self.cache_limit_bytes = cache_limit_bytes
-        self.step_budget = step_budget
+        self.step_budget = as_integer(step_budget, "step_budget")
         self._lock = new_lock()
         self._compiled: OrderedDict[str, CompiledGrammar] = OrderedDict()
 
@@ -270,9 +277,7 @@ class GrammarCompiler:
         BudgetError
             The automata would be too large.
         """
-        if not isinstance(grammar, Grammar):
-            kind = type(grammar).__name__
-            raise TypeError(f"a grammar is a Grammar, not {kind}; Grammar.from_* read one")
+        expect(grammar, Grammar, "grammar", _GRAMMARS)
         with self._lock:
             found = self._compiled.get(grammar.digest)
             if found is not None:

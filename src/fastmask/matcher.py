@@ -7,7 +7,6 @@ step. Rollback and fork copy an integer: a fork shares the frozen history and ow
 from __future__ import annotations
 
 import math
-import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import I32, I64, U8
+from ._types import as_integer, expect
 from .arena import vacant_row_error
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
@@ -91,18 +91,15 @@ class GrammarMatcher:
         stop_token_ids: int | Sequence[int] | None = None,
         terminate_without_stop_token: bool = False,
     ) -> None:
-        if not isinstance(compiled, CompiledGrammar):
-            raise TypeError(
-                f"a matcher follows a CompiledGrammar, not {type(compiled).__name__}: "
-                "GrammarCompiler(vocabulary).compile(grammar) makes one"
-            )
+        advice = "GrammarCompiler(vocabulary).compile(grammar) makes one"
+        expect(compiled, CompiledGrammar, "compiled", advice)
         self.compiled = compiled
         self._arena = compiled.arena
         vocabulary = compiled.vocabulary
         self._stops: tuple[int, ...] = vocabulary.eos_token_ids
         if stop_token_ids is not None:
             ids = np.atleast_1d(np.asarray(stop_token_ids)).tolist()
-            self._stops = tuple(sorted({operator.index(i) for i in ids}))
+            self._stops = tuple(sorted({as_integer(i, "stop_token_ids") for i in ids}))
             outside = [i for i in self._stops if not 0 <= i < vocabulary.size]
             if outside:
                 raise MatcherError(
@@ -188,7 +185,7 @@ class GrammarMatcher:
         arena = self._arena
         rows = arena.rows  # held, so that no row goes under the kernel
         if index.__class__ is not int:
-            index = operator.index(index)
+            index = as_integer(index, "index")
         try:
             status = arena.fill_bitmask(self._words, rows.words, self._bitmask_rows, index)
         except OverflowError:
@@ -367,7 +364,7 @@ class GrammarMatcher:
             special, padding, or after the end.
         """
         if token_id.__class__ is not int:
-            token_id = operator.index(token_id)
+            token_id = as_integer(token_id, "token_id")
         try:
             status = self._arena.accept_token(self._words, token_id)
         except OverflowError:
@@ -495,9 +492,14 @@ class GrammarMatcher:
 
     def accept_bytes(self, data: bytes | bytearray | memoryview | str) -> bool:
         """Advance by bytes (a str as UTF-8) in one step, or not at all."""
+        expect(data, (bytes, bytearray, memoryview, str), "data", "accept_tokens takes token ids")
         if self._words[layout.M_TERMINATED]:
             return False
-        raw = data.encode() if isinstance(data, str) else bytes(memoryview(data))
+        raw = (
+            data.encode(errors="surrogatepass")
+            if isinstance(data, str)
+            else bytes(memoryview(data))
+        )
         configuration = self._read(np.frombuffer(bytearray(raw), np.uint8))
         if configuration == 0:
             return False
@@ -514,7 +516,7 @@ class GrammarMatcher:
         """
         words = self._words
         length = int(words[layout.M_LENGTH])
-        n = operator.index(n)
+        n = as_integer(n, "n")
         if n < 0 or n > self._start + length:
             raise MatcherError(f"cannot take back {n} of {self._start + length} steps")
         if n == 0:

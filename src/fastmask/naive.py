@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ._arrays import I32
+from ._types import expect
 from .compiler import CompiledGrammar
 from .errors import MatcherError
 from .grammar.core import Grammar
@@ -41,6 +42,9 @@ def naive_mask(
     MatcherError
         The grammar has no text that begins with ``prefix``, or was compiled for another vocabulary.
     """
+    expect(grammar, (Grammar, CompiledGrammar), "grammar", "Grammar.from_* read one")
+    expect(vocabulary, Vocabulary, "vocabulary", "Vocabulary.from_* read one")
+    expect(prefix, Iterable, "prefix", "give a text or token ids")
     if isinstance(grammar, Grammar):
         grammar = CompiledGrammar(grammar, vocabulary)
     elif grammar.vocabulary != vocabulary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .._types import expect
 from ..automata import Dfa
 from ..errors import GrammarError, UnsatisfiableGrammarError
 from .ir import Automaton, Expression, literal
@@ -23,6 +24,7 @@ def choices_expression(choices: Iterable[str]) -> Expression:
     """
     if isinstance(choices, str):
         raise GrammarError("choices are a list of texts, not one text; write [text]")
+    expect(choices, Iterable, "choices", "give a list of texts")
     texts = list(choices)
     for number, text in enumerate(texts):
         if not isinstance(text, str):

@@ -13,6 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from .._types import expect
 from .checks import checked_rules, references
 from .choices import choices_expression
 from .encoding import decode_grammar, encode_grammar
@@ -33,6 +34,8 @@ from .printing import print_gbnf
 from .regex import regex_expression
 
 __all__ = ["Grammar"]
+
+_TEXT = "decode bytes, and read files, first"
 
 
 class Grammar:
@@ -61,6 +64,7 @@ class Grammar:
     """
 
     def __init__(self, rules: Rules, root: str = "root") -> None:
+        expect(rules, Mapping, "rules", "Grammar.from_* read other grammars")
         self._rules = checked_rules(rules, root)
         self._root = root
 
@@ -111,6 +115,7 @@ class Grammar:
         UnsupportedFeatureError
             A construct that no finite automaton can hold.
         """
+        expect(pattern, str, "pattern", _TEXT)
         return cls({"root": regex_expression(pattern, dialect)})
 
     @classmethod
@@ -131,6 +136,7 @@ class Grammar:
         UnsupportedFeatureError
             A construct that says something else than which texts match, such as a lookahead.
         """
+        expect(text, str, "text", _TEXT)
         return cls(parse_gbnf(text, root), root)
 
     @classmethod
@@ -159,6 +165,7 @@ class Grammar:
         """
         from .lark import parse_lark
 
+        expect(text, str, "text", _TEXT)
         return cls(*parse_lark(text, start))
 
     @classmethod
@@ -319,6 +326,7 @@ def _side_by_side(grammars: Iterable[Grammar]) -> tuple[dict[str, Expression], l
     roots: list[Expression] = []
     taken = {"root"}
     for number, grammar in enumerate(grammars, 1):
+        expect(grammar, Grammar, "grammars", "Grammar.from_* read one")
         names: dict[str, str] = {}
         for name in grammar.rules:
             fresh = name if name not in taken else f"{name}-{number}"

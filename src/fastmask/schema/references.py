@@ -344,8 +344,9 @@ class Documents:
             node = metaschema(uri)
         if node is None:
             raise UnsupportedFeatureError(
-                "$ref", f"the document {uri!r} is not at hand; pass it in documents= "
-                "(--documents FILE on the command line)"
+                "$ref",
+                f"the document {uri!r} is not at hand; pass it in documents= "
+                "(--documents FILE on the command line)",
             )
         return self._open_document(uri, node, default)
 
