@@ -288,6 +288,45 @@ def test_states_before_and_after_minimisation(
     assert (dfa.n_subset_states, dfa.n_states - 1) == (subset_states, states)
 
 
+@given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 3), st.randoms(use_true_random=False))
+def test_any_table_comes_out_minimal(n_states: int, n_columns: int, n_labels: int, random) -> None:
+    # Moves lead to near states, so that long ways tell some of them apart.
+    near = [[random.randint(-3, 4) for _ in range(n_columns)] for _ in range(n_states)]
+    table = np.zeros((n_states + 1, n_columns), np.int32)
+    for state, row in enumerate(near, 1):
+        table[state] = [min(max(state + step, 0), n_states) for step in row]
+    labels = [0, *(random.randint(0, n_labels) for _ in range(n_states))]
+    classes = np.minimum(np.arange(256), n_columns - 1).astype(np.uint8)
+    dfa = Dfa(classes, table, 1, labels)
+    check_form(dfa)
+    met, pairs = {(1, dfa.start)}, [(1, dfa.start)]
+    for state, minimal in pairs:
+        assert labels[state] == dfa.labels[minimal] or minimal == 0
+        for byte in range(n_columns):
+            pair = int(table[state, byte]), int(dfa.table[minimal, dfa.classes[byte]])
+            if pair not in met:
+                met.add(pair)
+                pairs.append(pair)
+    # No text tells the two apart: what is dead here never comes to a label there.
+    lost = {state for state, minimal in pairs if minimal == 0}
+    assert not any(labels[state] for state in lost)
+
+
+def test_copies_that_only_their_ends_tell_apart() -> None:
+    nfa = Nfa()
+    body = nfa.begin()
+    words = nfa.byte_set(body[0], ((97, 98),))
+    nfa.edge(words, 97, 98, words)
+    end = nfa.repeat(0, body, nfa.byte_set(words, ((32, 32),)), 0, 150)
+    nfa.accept(end)
+    dfa = nfa.determinise()
+    check_form(dfa)
+    assert dfa.n_states == 1 + 2 * 150 + 1
+    assert dfa.prefixes().n_states == 1 + 2 * 150 + 1
+    assert dfa.accepts(b"ab " * 150)
+    assert not dfa.accepts(b"ab " * 151)
+
+
 def test_symbols_keep_their_columns() -> None:
     nfa = Nfa()
     end = nfa.symbol(nfa.literal(0, b"x"), FIRST_SYMBOL + 2)

@@ -47,13 +47,14 @@ class SharedRows:
         self.counts: dict[Name, CharacterCounts] = {}
         self._lengths: dict[tuple[Name, int, int], U32] = {}
 
-    def tokens_with(self, part: bytes) -> I32:
-        """The tokens of text in which ``part`` stands."""
-        tokens = self._tokens_with.get(part)
+    def tokens_with(self, byte: bytes) -> I32:
+        """The tokens of text in which a byte stands."""
+        tokens = self._tokens_with.get(byte)
         if tokens is None:
-            is_text = self._vocabulary.is_text
-            ids = [i for i, t in enumerate(self._vocabulary.tokens) if part in t and is_text[i]]
-            tokens = self._tokens_with[part] = np.array(ids, np.int32)
+            vocabulary = self._vocabulary
+            places = np.flatnonzero(vocabulary.token_bytes == ord(byte))
+            ids = np.unique(np.searchsorted(vocabulary.token_offsets, places, "right") - 1)
+            tokens = self._tokens_with[byte] = ids[vocabulary.is_text[ids] != 0].astype(np.int32)
         return tokens
 
     @functools.cached_property

@@ -94,7 +94,7 @@ def minimal(
         out_table,
         out_labels,
         np.empty(_slots(n_states), np.int32),
-        np.empty(12 * n_states + 10 * n_moves + 3 * n_columns + 540, np.int32),
+        np.empty(13 * n_states + 3 * n_moves + 3 * n_columns + 540, np.int32),
         sizes,
     )
     rows, columns, _ = sizes.tolist()

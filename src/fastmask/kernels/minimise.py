@@ -1,11 +1,11 @@
 """Minimisation of deterministic automata, and a numbering that makes equal languages equal arrays.
 
 Unreachable states and states that can't reach a label go first. What is left is split by label,
-then by where its moves lead, a few times over with a hash table (Moore 1956): that settles wide
-automata such as those of Unicode classes at the cost of reading the table. What is not settled then
-(counts, long words) is refined block by block (Valmari 2012, "Fast brief practical DFA
-minimization"): O(moves * log states). Byte classes that all blocks treat alike are merged, and the
-blocks are numbered breadth first by ascending byte.
+then by where its moves lead, with a hash table (Moore 1956). Of a block that is split the largest
+part keeps its number, and only states with a move into the others are looked at again (Hopcroft
+1971): a state at most log(states) times for each state it leads to, and a few times as a rule, in
+long counts too. Byte classes that all blocks treat alike are merged, and the blocks are numbered
+breadth first by ascending byte.
 """
 
 from __future__ import annotations
@@ -14,54 +14,23 @@ from .._jit import inner, kernel
 
 __all__ = ["minimise"]
 
-ROUNDS = 48  # of splitting all states at once, which is the cheaper way up to about there
 HASH_MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 HASH_MASK = 0x7FFFFFFF
 
 
 @inner
-def _mark(e, inside, place, block, first, marked, touched, n_touched):
-    """Move element ``e`` to the marked front of its block; returns the number of touched blocks."""
-    b = int(block[e])
-    i = int(place[e])
+def _mark(q, inside, place, block, first, marked):
+    """Move a state to the marked front of its block."""
+    b = int(block[q])
+    i = int(place[q])
     j = int(first[b]) + int(marked[b])
-    if i < j:
-        return n_touched
-    other = int(inside[j])
-    inside[i] = other
-    place[other] = i
-    inside[j] = e
-    place[e] = j
-    if marked[b] == 0:
-        touched[n_touched] = b
-        n_touched += 1
-    marked[b] += 1
-    return n_touched
-
-
-@inner
-def _split(inside, block, first, end, marked, touched, n_touched, n_blocks):
-    """Split the touched blocks, the smaller part becomes new; returns how many there are."""
-    while n_touched > 0:
-        n_touched -= 1
-        b = int(touched[n_touched])
-        middle = int(first[b]) + int(marked[b])
-        marked[b] = 0
-        if middle == end[b]:
-            continue
-        if middle - first[b] <= end[b] - middle:
-            first[n_blocks] = first[b]
-            end[n_blocks] = middle
-            first[b] = middle
-        else:
-            end[n_blocks] = end[b]
-            first[n_blocks] = middle
-            end[b] = middle
-        marked[n_blocks] = 0
-        for i in range(int(first[n_blocks]), int(end[n_blocks])):
-            block[inside[i]] = n_blocks
-        n_blocks += 1
-    return n_blocks
+    if i >= j:
+        other = int(inside[j])
+        inside[i] = other
+        place[other] = i
+        inside[j] = q
+        place[q] = j
+        marked[b] += 1
 
 
 @inner
@@ -102,35 +71,89 @@ def _label_blocks(states, n, labels, block, slots):
 
 
 @inner
-def _split_all(table, n_columns, states, n, block, fresh, slots):
-    """Split every block by the blocks that moves lead to, into ``fresh``; returns how many."""
-    slots[:] = 0
+def _group(table, n_columns, q, block, slots, used, group, n_groups):
+    """The group of the states met that a state is of: its moves lead to the same blocks.
+
+    ``n_groups`` if there is none; then it is the first of one more.
+    """
+    row = q * n_columns
+    code = 0
+    for c in range(n_columns):
+        code = (code * 31 + int(block[table[row + c]])) & HASH_MASK
     mask = slots.shape[0] - 1
-    n_blocks = 0
-    for i in range(n):
-        q = int(states[i])
-        row = q * n_columns
-        code = int(block[q])
-        for c in range(n_columns):
-            code = (code * 31 + int(block[table[row + c]])) & HASH_MASK
-        slot = ((code * HASH_MULTIPLIER) >> 12) & mask
-        while slots[slot] != 0:
-            other = int(slots[slot])
-            same = block[other] == block[q]
-            other_row = other * n_columns
-            c = 0
-            while same and c < n_columns:
-                same = block[table[other_row + c]] == block[table[row + c]]
-                c += 1
-            if same:
-                break
-            slot = (slot + 1) & mask
-        if slots[slot] == 0:
-            slots[slot] = q
+    slot = ((code * HASH_MULTIPLIER) >> 12) & mask
+    while slots[slot] != 0:
+        other_row = int(slots[slot]) * n_columns
+        c = 0
+        while c < n_columns and block[table[other_row + c]] == block[table[row + c]]:
+            c += 1
+        if c == n_columns:
+            return int(group[slots[slot]])
+        slot = (slot + 1) & mask
+    slots[slot] = q
+    used[n_groups] = slot
+    return n_groups
+
+
+@inner
+def _split_block(
+    table, n_columns, b, inside, place, block, first, end, marked, slots, used, group, size, order,
+    n_blocks,
+):  # fmt: skip
+    """Split a block by where the moves of its marked states lead; returns how many there are then.
+
+    All others in it lead where the first of them leads. The largest part keeps the number.
+    """
+    begin, middle, stop = int(first[b]), int(first[b] + marked[b]), int(end[b])
+    marked[b] = 0
+    if stop - begin == 1:
+        return n_blocks
+    n_groups = 0
+    if middle < stop:
+        _group(table, n_columns, int(inside[middle]), block, slots, used, group, 0)
+        group[inside[middle]] = 0
+        size[0] = stop - middle
+        n_groups = 1
+    for i in range(begin, middle):
+        q = int(inside[i])
+        g = _group(table, n_columns, q, block, slots, used, group, n_groups)
+        if g == n_groups:
+            size[g] = 0
+            n_groups += 1
+        group[q] = g
+        size[g] += 1
+        order[i] = q
+    for g in range(n_groups):
+        slots[used[g]] = 0
+    if n_groups == 1:
+        return n_blocks
+    # Group 0 stands last, where those are that were not marked; `used` is now where groups end.
+    largest = 0
+    at = begin
+    for g in range(1, n_groups):
+        used[g] = at
+        at += int(size[g])
+        if size[g] > size[largest]:
+            largest = g
+    used[0] = at
+    for i in range(begin, middle):
+        q = int(order[i])
+        g = int(group[q])
+        inside[used[g]] = q
+        place[q] = used[g]
+        used[g] += 1
+    used[0] = stop
+    for g in range(n_groups):
+        of_group = b
+        if g != largest:
+            of_group = n_blocks
             n_blocks += 1
-            fresh[q] = n_blocks
-        else:
-            fresh[q] = fresh[slots[slot]]
+            marked[of_group] = 0
+        end[of_group] = used[g]
+        first[of_group] = used[g] - size[g]
+        if g != largest:
+            for i in range(int(first[of_group]), int(end[of_group])):
+                block[inside[i]] = of_group
     return n_blocks
 
 
@@ -168,7 +191,7 @@ def minimise(
         Out: the minimal automaton, start 1 (or the dead state alone).
     slots : int32[a power of two > n_states]
         Scratch.
-    work : int32[12 * n_states + 10 * n_moves + 3 * n_columns + 540]
+    work : int32[13 * n_states + 3 * n_moves + 3 * n_columns + 540]
         Scratch.
     sizes : int64[3]
         Out: states, columns, byte classes.
@@ -187,7 +210,9 @@ def minimise(
     begin += n_states
     block = work[begin : begin + n_states]
     begin += n_states
-    fresh = work[begin : begin + n_states]
+    group = work[begin : begin + n_states]
+    begin += n_states
+    used = work[begin : begin + n_states]
     begin += n_states
     first = work[begin : begin + n_states + 1]
     begin += n_states + 1
@@ -209,20 +234,6 @@ def minimise(
     begin += n_moves
     t_into = work[begin : begin + n_moves]
     begin += n_moves
-    t_inside = work[begin : begin + n_moves]
-    begin += n_moves
-    t_place = work[begin : begin + n_moves]
-    begin += n_moves
-    t_block = work[begin : begin + n_moves]
-    begin += n_moves
-    t_first = work[begin : begin + n_moves + 1]
-    begin += n_moves + 1
-    t_end = work[begin : begin + n_moves + 1]
-    begin += n_moves + 1
-    t_marked = work[begin : begin + n_moves + 1]
-    begin += n_moves + 1
-    t_touched = work[begin : begin + n_moves + 1]
-    begin += n_moves + 1
     column = work[begin : begin + 256 + n_columns]  # column that stands for each merged one
     begin += 256 + n_columns
     column_hash = work[begin : begin + 256 + n_columns]
@@ -241,9 +252,11 @@ def minimise(
     while i < n_order:
         source = int(order[i])
         row = source * n_columns
+        last = 0
         for c in range(n_columns):
             target = int(table[row + c])
-            if target != 0:
+            if target not in (0, last):
+                last = target
                 t_source[n] = source
                 t_target[n] = target
                 n += 1
@@ -281,83 +294,54 @@ def minimise(
         out_labels[0] = 0
         return 0
 
-    # Split all states at once for a while. Blocks are numbered from 1; what is not alive is in 0.
+    # States by block. Blocks are numbered from 1; what is not alive is in 0.
     block[:] = 0
-    fresh[:] = 0
     n_blocks = _label_blocks(inside, n_alive, labels, block, slots)
-    settled = False
-    for _ in range(ROUNDS):
-        n_split = _split_all(table, n_columns, inside, n_alive, block, fresh, slots)
-        settled = n_split == n_blocks
-        n_blocks = n_split
-        for q in range(n_states):
-            block[q] = fresh[q]
-        if settled:
-            break
-
-    # States by block.
+    slots[:] = 0
     first[: n_blocks + 2] = 0
     for i in range(n_alive):
         order[i] = inside[i]
         first[block[inside[i]]] += 1
     total = 0
     for b in range(1, n_blocks + 1):
+        marked[b] = first[b]
         total += int(first[b])
         end[b] = total
         first[b] = total
-        marked[b] = 0
+        touched[b - 1] = b
     for i in range(n_alive):
         q = int(order[i])
         first[block[q]] -= 1
         inside[first[block[q]]] = q
         place[q] = first[block[q]]
+
+    # Split blocks while some state, marked in its own, may lead to other blocks than before.
+    head = 0
+    n_waiting = n_blocks
     n_blocks += 1  # from here on the number of the next one
-
-    if not settled:
-        # Moves by column are the first blocks of moves; then blocks of both split each other.
-        t_blocks = 0
-        n = 0
-        for c in range(n_columns):
-            before = n
-            for i in range(n_alive):
-                source = int(inside[i])
-                target = int(table[source * n_columns + c])
-                if block[target] != 0:
-                    t_source[n] = source
-                    t_target[n] = target
-                    t_inside[n] = n
-                    t_place[n] = n
-                    t_block[n] = t_blocks
-                    n += 1
-            if n > before:
-                t_first[t_blocks] = before
-                t_end[t_blocks] = n
-                t_marked[t_blocks] = 0
-                t_blocks += 1
-        _arrange(t_target, n, into, n_states, t_into)
-        next_block = 2
-        next_t_block = 0
-        while next_t_block < t_blocks:
-            n_touched = 0
-            for i in range(int(t_first[next_t_block]), int(t_end[next_t_block])):
-                source = int(t_source[t_inside[i]])
-                n_touched = _mark(source, inside, place, block, first, marked, touched, n_touched)
-            n_blocks = _split(inside, block, first, end, marked, touched, n_touched, n_blocks)
-            next_t_block += 1
-            while next_block < n_blocks:
-                n_touched = 0
-                for i in range(int(first[next_block]), int(end[next_block])):
-                    target = int(inside[i])
-                    for j in range(int(into[target]), int(into[target + 1])):
-                        n_touched = _mark(
-                            t_into[j], t_inside, t_place, t_block, t_first, t_marked, t_touched,
-                            n_touched,
-                        )  # fmt: skip
-                t_blocks = _split(
-                    t_inside, t_block, t_first, t_end, t_marked, t_touched, n_touched, t_blocks
-                )
-                next_block += 1
-
+    while n_waiting > 0:
+        b = int(touched[head])
+        head = (head + 1) % touched.shape[0]
+        n_waiting -= 1
+        before = n_blocks
+        n_blocks = _split_block(
+            table, n_columns, b, inside, place, block, first, end, marked, slots, used, group,
+            number, order, n_blocks,
+        )  # fmt: skip
+        n_renamed = 0
+        for k in range(before, n_blocks):
+            for i in range(int(first[k]), int(end[k])):
+                order[n_renamed] = inside[i]
+                n_renamed += 1
+        for i in range(n_renamed):
+            target = int(order[i])
+            for j in range(int(into[target]), int(into[target + 1])):
+                source = int(t_source[t_into[j]])
+                if alive[source] == 2:
+                    if marked[block[source]] == 0:
+                        touched[(head + n_waiting) % touched.shape[0]] = block[source]
+                        n_waiting += 1
+                    _mark(source, inside, place, block, first, marked)
     # Merge byte classes that every block treats alike, in the order of their first bytes.
     n_merged = 0
     merged[:] = -1
