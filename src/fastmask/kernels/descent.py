@@ -15,6 +15,7 @@ import numpy as np
 
 from .._jit import inner, kernel, record_at, view_i32, view_i64, view_u8
 from .cells import find_cell
+from .hashing import pair_slot
 from .layout import (
     A_CELLS,
     A_SIZE,
@@ -71,7 +72,7 @@ def find_edge(edges, node, outcome):
     """Child of a tree node by the answer to its question, or -1."""
     key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
     mask = edges.size // 2 - 1
-    slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
+    slot = np.int64(pair_slot(node, outcome, mask))
     while True:
         stored = np.int64(edges[2 * slot])
         if stored == key:

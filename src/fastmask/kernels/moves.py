@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._jit import inner, kernel
+from .hashing import pair_slot
 
 
 @inner
@@ -16,7 +17,7 @@ def move_slot(moves, register, symbol):
     """Where the move of a register on a symbol stands, or the empty slot where it would."""
     key = ((register + 1) << 32) | symbol
     mask = np.int64(moves[0])
-    slot = (key ^ (key >> 27) ^ (key >> 11)) & mask
+    slot = np.int64(pair_slot(register, symbol, mask))
     while moves[2 + 2 * slot] != key and moves[2 + 2 * slot] != 0:
         slot = (slot + 1) & mask
     return 2 + 2 * slot

@@ -12,6 +12,7 @@ from .._jit import inner, ints_at, kernel, record_at, view_i32, view_i64, view_u
 from .cells import intern_cell
 from .descent import descend, find_leaf
 from .growth import grow_tree, make_noted, row_flags
+from .hashing import pair_slot
 from .layout import (
     A_CELLS,
     A_N_MISSING,
@@ -152,7 +153,7 @@ def link(rows, node, outcome, child):
     edges = view_i64(rows, R_EDGES)
     key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
     mask = edges.size // 2 - 1
-    slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
+    slot = np.int64(pair_slot(node, outcome, mask))
     while edges[2 * slot] != 0:
         slot = (slot + 1) & mask
     edges[2 * slot + 1] = child
@@ -309,7 +310,7 @@ def copy_edges(source, target):
     for i in range(source.size // 2):
         key = np.int64(source[2 * i])
         if key != 0:
-            slot = (key ^ (key >> 29) ^ (key >> 13)) & mask
+            slot = np.int64(pair_slot((key >> 32) - 1, key, mask))
             while target[2 * slot] != 0:
                 slot = (slot + 1) & mask
             target[2 * slot] = key
