@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import fastmask as fm
 from fastmask._jit import JIT_ENABLED
+from fastmask.shortest import shortest_completion
 from fastmask.texts import last_value
 
 BYTES = [bytes([i]) for i in range(256)]
@@ -23,6 +25,8 @@ VOCABULARY = fm.Vocabulary([*BYTES, b"<end>", *LONGER], eos_token_ids=[256])
 ENDLESS = {"type": "array", "uniqueItems": True}
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
 TWINS = {"type": "array", "not": {"uniqueItems": True}}
+
+MANY = ["".join(letters) for n in range(7) for letters in itertools.product("ab", repeat=n)]
 
 SCHEMAS: list[dict[str, Any]] = [
     {"uniqueItems": True},
@@ -41,6 +45,10 @@ SCHEMAS: list[dict[str, Any]] = [
     {**ENDLESS, "items": {"type": ["object", "null"], "maxProperties": 1}},
     {**ENDLESS, "items": {"pattern": "^[ab]$", "type": "string"}, "minItems": 2},
     {**ENDLESS, "items": STRING, "maxItems": 2, "contains": {"const": "a"}},
+    {**ENDLESS, "items": {"enum": ["a", "b", "ab", "", "a/b"]}},
+    {**ENDLESS, "items": {"enum": ["a", "b", "ab", ""]}, "minItems": 2, "maxItems": 3},
+    {**ENDLESS, "items": {"enum": MANY}, "minItems": 2},
+    {"items": {**ENDLESS, "items": {"enum": MANY}, "maxItems": 2}},
     {"additionalProperties": {**ENDLESS, "items": INTEGER}},
     TWINS,
     {**TWINS, "items": INTEGER, "maxItems": 3},
@@ -163,6 +171,55 @@ def test_forced_text_knows_the_items_that_came():
     assert matcher.accept_bytes(",")
     assert matcher.accept_bytes("1")
     assert matcher.find_jump_forward_bytes() == b"99"
+
+
+@pytest.mark.parametrize(
+    ("words", "bounds"),
+    [
+        (MANY, {}),
+        (MANY, {"minItems": 127}),
+        (MANY, {"maxItems": 90}),
+        ([f"{word}/é" for word in MANY[:70]], {}),
+        (MANY[:62], {"minItems": 3}),
+        (MANY[:63], {"maxItems": 63}),
+    ],
+)
+def test_each_of_a_long_list_comes_once(words, bounds):
+    """In any order and spelling, until none is left or no more may come."""
+    schema = {**ENDLESS, "items": {"enum": words}, **bounds}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    least, most = bounds.get("minItems", 0), bounds.get("maxItems", len(words))
+    for seed in range(3 if JIT_ENABLED else 1):
+        chooser = random.Random(seed)
+        order = chooser.sample(words, len(words))
+        matcher = fm.GrammarMatcher(compiled)
+        assert matcher.accept_bytes("[")
+        for number, word in enumerate(order[:most]):
+            text = json.dumps(word, ensure_ascii=chooser.random() < 0.5)
+            if chooser.random() < 0.5:
+                text = text.replace("/", "\\/")
+            assert not number or matcher.accept_bytes(", ")
+            if number:
+                again = json.dumps(chooser.choice(order[:number]), ensure_ascii=False)
+                assert not matcher.fork().accept_bytes(again)
+            for character in text:
+                assert matcher.accept_bytes(character)
+                if chooser.random() < (0.1 if JIT_ENABLED else 0.002):
+                    assert np.array_equal(matcher.naive_row(), matcher.next_token_bitmask())
+            assert matcher.fork().accept_bytes("]") is (number + 1 >= least)
+            assert matcher.fork().accept_bytes(",") is (number + 1 < most)
+        assert np.array_equal(matcher.naive_row(), matcher.next_token_bitmask())
+        assert shortest_completion(matcher).text == b"]"
+
+
+def test_the_shortest_end_of_a_list_takes_items_that_did_not_come():
+    schema = {**ENDLESS, "items": {"enum": MANY[:63]}, "minItems": 3}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    matcher = fm.GrammarMatcher(compiled)
+    for text, end in (('["', b'","a","b"]'), ('", "b",', b'"a"]'), ('"b', b'b"]')):
+        assert matcher.accept_bytes(text)
+        assert len(shortest_completion(matcher).text) == len(end)
+        assert matcher.fork().accept_bytes(shortest_completion(matcher).text)
 
 
 def test_items_are_told_apart_by_value_and_not_by_spelling():

@@ -2,8 +2,9 @@
 
 A register is a number in a stack cell: which keys an object has had, which items an array. Its
 moves, on symbols, are entered in one hash table that kernels read. Objects that ask no more than
-which keys they have seen get registers and moves from kernels (``kernels.registers``); for all
-others, and for actions that nobody has asked for yet, the frame is asked.
+which keys they have seen, and arrays whose items are each out of a list once, get registers and
+moves from kernels (``kernels.registers``); for all others, and for actions that nobody has asked
+for yet, the frame is asked.
 """
 
 from __future__ import annotations
@@ -43,6 +44,20 @@ class PlainRule(Protocol):
         """The action behind a key that is not named."""
 
 
+class _KernelFrame:
+    """A frame of which kernels know all there is."""
+
+    __slots__ = ("_register", "_registers")
+
+    def __init__(self, registers: Registers, register: int) -> None:
+        self._registers = registers
+        self._register = register
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+        return self._registers.derived_move(self._register, symbol)
+
+
 def _move_table(room: int) -> I64:
     """An empty table of moves."""
     table = np.zeros(2 + 2 * room, np.int64)
@@ -73,7 +88,8 @@ class Registers:
         self._n_symbols = 0
         self._n_commas = 0
         self._frames: dict[int, Frame] = {}
-        self._rules: list[PlainRule] = []
+        self._rules: list[PlainRule | None] = []
+        self._widest = 0  # words of a set
         self._undefined: dict[int, Callable[[], int]] = {}
         self._moves = _move_table(_FIRST_MOVES if is_open else 1)
         objects = _FIRST_OBJECTS if is_open else 1
@@ -84,9 +100,11 @@ class Registers:
             (layout.T_SYMBOLS, np.zeros(layout.SYMBOL * objects, np.int64)),
             (layout.T_RULES, np.zeros(layout.RULE * 16, np.int64)),
             (layout.T_COMMAS, np.zeros(64, np.int32)),
+            (layout.T_SETS, np.zeros(objects, np.int64)),
         ):
             record.bind(slot, array)
         record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
+        record.words[layout.T_N_SETS] = 1  # place 0 is that of no set
 
     @property
     def n_moves(self) -> int:
@@ -101,9 +119,14 @@ class Registers:
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
-        self._n_symbols += 1
+        return int(self.new_symbols(1)[0])
+
+    def new_symbols(self, n: int) -> I64:
+        """``n`` symbols that no other step has."""
+        first = self._n_symbols + 1
+        self._n_symbols += n
         self._grow(layout.T_SYMBOLS, layout.SYMBOL * (self._n_symbols + 1))
-        return self._n_symbols
+        return np.arange(first, first + n)
 
     def _grow(self, slot: int, size: int) -> None:
         """Have room in an array of the record that only kernels under the lock read."""
@@ -111,10 +134,28 @@ class Registers:
         if old.size < size:
             self._record.bind(slot, grown(old, 2 * size))
 
-    def define(self, symbol: int, kind: int, keys: int = 0, action: int = layout.DEAD) -> None:
-        """Say what a symbol means to plain objects (``kernels.registers``)."""
+    def define(
+        self,
+        symbol: int,
+        kind: int,
+        keys: int = 0,
+        action: int = layout.DEAD,
+        in_sets: bool = False,
+    ) -> None:
+        """Say what a symbol means to plain objects (``kernels.registers``).
+
+        Keys are bits, any number of them if those that were seen are ``in_sets``.
+        """
+        word = end = 0
+        if in_sets:
+            word = ((keys & -keys).bit_length() - 1) // layout.KEYS_OF_WORD
+            keys >>= word * layout.KEYS_OF_WORD
+            if kind != layout.KEY:
+                end = word - -keys.bit_length() // layout.KEYS_OF_WORD
+                keys = self.new_set(keys, end - word)
         at = layout.SYMBOL * symbol
-        self._record.bound(layout.T_SYMBOLS)[at : at + 3] = kind, keys, action
+        meaning = kind, keys, action, word, end
+        self._record.bound(layout.T_SYMBOLS)[at : at + layout.SYMBOL] = meaning
 
     def define_later(self, symbol: int, make: Callable[[], int]) -> None:
         """Have ``make()`` say which action a defined symbol has when a text first asks for it."""
@@ -146,17 +187,38 @@ class Registers:
         self._frames[register] = frame
         return register
 
-    def new_rule(self, rule: PlainRule, required: int, promised: int, least: int) -> int:
+    def new_set(self, keys: int, words: int) -> int:
+        """Where a set of keys, which are bits, now stands in so many words."""
+        first = int(self._record.words[layout.T_N_SETS])
+        self._grow(layout.T_SETS, first + words)
+        self._record.words[layout.T_N_SETS] = first + words
+        sets = self._record.bound(layout.T_SETS)
+        for place in range(first, first + words):
+            sets[place] = keys & ((1 << layout.KEYS_OF_WORD) - 1)
+            keys >>= layout.KEYS_OF_WORD
+        return first
+
+    def new_rule(
+        self,
+        rule: PlainRule | None,
+        required: int,
+        promised: int,
+        least: int,
+        most: int = 0,
+        words: int = 0,
+    ) -> int:
         """The number, from 1 on, of a rule whose registers kernels make (``kernels.registers``).
 
-        ``required`` keys have to come, and ``least`` of any; behind a comma one of ``promised``
-        does, unless that is 0. Keys are bits.
+        ``required`` keys have to come, and of any ``least``, and ``most`` if that is not 0; behind
+        a comma one of ``promised`` does, unless that is 0. Keys are bits, or in sets of ``words``
+        words, where none may be required. Without a ``rule`` kernels know all there is.
         """
         at = layout.RULE * len(self._rules)
         self._grow(layout.T_RULES, at + layout.RULE)
-        asked = required, promised, layout.DEAD, least
+        asked = required, promised, layout.DEAD, least, most, words
         self._record.bound(layout.T_RULES)[at : at + layout.RULE] = asked
         self._rules.append(rule)
+        self._widest = max(self._widest, words)
         return len(self._rules)
 
     def object_register(self, rule: int, seen: int, others: int, count: int) -> int:
@@ -166,6 +228,30 @@ class Registers:
             if register >= 0:
                 return register
             self._grow_objects()
+
+    def derived_move(self, register: int, symbol: int) -> tuple[int, int]:
+        """The move of a register of which kernels know all, on a symbol."""
+        self._make_room()
+        move = int(derive_move(self._record.words, register, symbol))
+        return move >> 32, ((move & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+
+    def _make_room(self) -> None:
+        """Have room for one more move and register."""
+        words = self._record.words
+        if 2 * words[layout.T_N_MOVES] > self._moves[0]:
+            if words[layout.T_N_MOVES] >= MOST_MOVES:
+                raise BudgetError("moves of frames", MOST_MOVES, "the text is too long")
+            larger = _move_table(4 * (int(self._moves[0]) + 1))
+            copy_moves(self._moves, larger)
+            self._moves = larger
+            self._record.bind(layout.T_MOVES, larger)
+        n = words[layout.T_N_REGISTERS]
+        if (
+            layout.OBJECT * (n + 1) > self._record.bound(layout.T_OBJECTS).size
+            or 2 * n > self._record.bound(layout.T_OBJECT_TABLE).size
+        ):
+            self._grow_objects()
+        self._grow(layout.T_SETS, int(words[layout.T_N_SETS]) + self._widest)
 
     def _grow_objects(self) -> None:
         self._grow(layout.T_OBJECTS, 2 * self._record.bound(layout.T_OBJECTS).size)
@@ -181,21 +267,18 @@ class Registers:
             fields = self._record.bound(layout.T_OBJECTS)[at : at + layout.OBJECT].tolist()
             rule, seen, others, count = fields
             if rule:
-                frame = self._rules[rule - 1].frame_of(register, seen, others, count)
-                self._frames[register] = frame
+                plain = self._rules[rule - 1]
+                if plain is None:
+                    return _KernelFrame(self, register)
+                frame = self._frames[register] = plain.frame_of(register, seen, others, count)
         return frame
 
     def make_move(self, register: int, symbol: int) -> None:
         """Enter the move of a register on a symbol."""
         words = self._record.words
-        if 2 * words[layout.T_N_MOVES] > self._moves[0]:
-            if words[layout.T_N_MOVES] >= MOST_MOVES:
-                raise BudgetError("moves of frames", MOST_MOVES, "the text is too long")
-            larger = _move_table(4 * (int(self._moves[0]) + 1))
-            copy_moves(self._moves, larger)
-            self._moves = larger
-            self._record.bind(layout.T_MOVES, larger)
-        if self._define(register, symbol) and derive_move(words, register, symbol) >= 0:
+        self._define(register, symbol)
+        self._make_room()
+        if derive_move(words, register, symbol) >= 0:
             return
         frame = self.frame(register)
         assert frame is not None
@@ -203,21 +286,19 @@ class Registers:
         words[layout.T_N_MOVES] += 1
         enter_move(self._moves, register, symbol, after, action)
 
-    def _define(self, register: int, symbol: int) -> bool:
+    def _define(self, register: int, symbol: int) -> None:
         """Find out an action that nobody asked for before: of a key, or of a rule's other keys."""
         make = self._undefined.pop(symbol, None)
         of = layout.SYMBOL * symbol
         if make is not None:
             action = make()
             self._record.bound(layout.T_SYMBOLS)[of + layout.SYMBOL_ACTION] = action
-            return True
         if self._record.bound(layout.T_SYMBOLS)[of + layout.SYMBOL_KIND] != layout.OTHER:
-            return False
+            return
         objects = self._record.bound(layout.T_OBJECTS)
         rule = int(objects[layout.OBJECT * register + layout.OBJECT_RULE])
         at = layout.RULE * (rule - 1) + layout.RULE_OTHER
-        if not rule or self._record.bound(layout.T_RULES)[at]:
-            return False
-        action = self._rules[rule - 1].behind_others()
-        self._record.bound(layout.T_RULES)[at] = action
-        return True
+        plain = self._rules[rule - 1] if rule else None
+        if plain is not None and not self._record.bound(layout.T_RULES)[at]:
+            action = plain.behind_others()
+            self._record.bound(layout.T_RULES)[at] = action

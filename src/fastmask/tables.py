@@ -390,6 +390,12 @@ class Tables:
         self._n_programs = after
         return layout.PROGRAM - np.arange(at, after)
 
+    def new_steps(self, n: int) -> tuple[list[int], list[int]]:
+        """``n`` new symbols, and the actions that are steps on them."""
+        symbols = self.registers.new_symbols(n)
+        codes = self.programs(layout.STEP, symbols, 0, 0)
+        return symbols.tolist(), codes.tolist()
+
     def program_of(self, code: int) -> tuple[int, int, int, int]:
         """The kind and operands of the program that an action code stands for."""
         at = 4 * (layout.PROGRAM - code)

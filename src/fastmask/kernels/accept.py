@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, record_at, view_i32, view_i64, view_u8
+from .._jit import inner, kernel, record_at, view_i32, view_u8
 from .cells import find_cell, intern_threads
 from .layout import (
     A_CAPACITY,
@@ -55,7 +55,6 @@ from .layout import (
     T_ACTIONS,
     T_CLASSES,
     T_FIRST_TOKEN_COLUMN,
-    T_MOVES,
     T_PROGRAMS,
     T_SIZE,
     T_STEP_BUDGET,
@@ -66,7 +65,8 @@ from .layout import (
     TEXT,
     THREAD,
 )
-from .moves import find_move, move_action
+from .moves import move_action
+from .registers import known_move
 from .step import general_step
 
 
@@ -93,7 +93,6 @@ def accept_one(matcher, token):
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
-    moves = view_i64(tables, T_MOVES)
     data = view_u8(tables, T_TOKEN_BYTES)
     offsets = view_i32(tables, T_TOKEN_OFFSETS)
     configuration = np.int64(matcher[M_CONFIGURATION])
@@ -148,7 +147,7 @@ def accept_one(matcher, token):
                     action = np.int64(programs[at + 3])
                     continue
                 elif kind == STEP and programs[at + 2] == 0:
-                    move = find_move(moves, register, np.int64(programs[at + 1]))
+                    move = known_move(tables, register, np.int64(programs[at + 1]))
                     if move < 0:
                         return NEED_LOCK
                     register = move >> 32

@@ -58,13 +58,13 @@ from .layout import (
     READ,
     T_LONGEST,
     T_MODELS,
-    T_MOVES,
     T_PROGRAMS,
     T_ROOTS,
     T_SHIFT,
     T_SIZE,
 )
-from .moves import find_move, move_action
+from .moves import move_action
+from .registers import known_move
 
 
 @inner
@@ -107,7 +107,7 @@ def chain_slot(chains, program, before):
 
 
 @inner
-def take_steps(chains, programs, moves, chain, register, note, at):
+def take_steps(chains, programs, tables, chain, register, note, at):
     """The register after a chain of steps, or -1 and a note of the missing move at note[at:]."""
     steps = 0
     last = np.int64(chain)
@@ -120,7 +120,7 @@ def take_steps(chains, programs, moves, chain, register, note, at):
         for _ in range(steps):
             last = np.int64(chains[CHAIN * last + CHAIN_BEFORE])
         symbol = np.int64(programs[4 * chains[CHAIN * last + CHAIN_PROGRAM] + 1])
-        move = find_move(moves, register, symbol)
+        move = known_move(tables, register, symbol)
         if move < 0:
             note[at + NOTE_NODE] = NO_MOVE
             note[at + NOTE_OUTCOME] = register
@@ -155,7 +155,6 @@ def follow(cells, tables, rows, note, at, node, register, below):
     nodes = view_i64(rows, R_NODES)
     edges = view_i64(rows, R_EDGES)
     programs = view_i32(tables, T_PROGRAMS)
-    moves = view_i64(tables, T_MOVES)
     while nodes[NODE * node + NODE_KIND] != LEAF:
         depth = np.int64(nodes[NODE * node + NODE_DEPTH])
         outcome = np.int64(0)
@@ -179,11 +178,11 @@ def follow(cells, tables, rows, note, at, node, register, below):
             elif nodes[NODE * node + NODE_KIND] == READ:
                 chain = np.int64(nodes[NODE * node + NODE_CHAIN])
                 if chain != 0:
-                    outcome = take_steps(chains, programs, moves, chain, outcome, note, at)
+                    outcome = take_steps(chains, programs, tables, chain, outcome, note, at)
                     if outcome < 0:
                         return outcome
                 symbol = np.int64(programs[4 * (PROGRAM - nodes[NODE * node + NODE_ACTION]) + 1])
-                move = find_move(moves, outcome, symbol)
+                move = known_move(tables, outcome, symbol)
                 if move < 0:
                     note[at + NOTE_NODE] = NO_MOVE
                     note[at + NOTE_OUTCOME] = outcome

@@ -92,7 +92,6 @@ from .layout import (
     T_LASTING,
     T_LIVE,
     T_MANY,
-    T_MOVES,
     T_PLAIN,
     T_PLAIN_ROW,
     T_PROGRAMS,
@@ -119,7 +118,7 @@ from .layout import (
     WALKED,
 )
 from .local import begin_local, first_local, local_state
-from .moves import find_move, move_action
+from .moves import move_action
 from .registers import derive
 from .step import emit, general_step, miss
 
@@ -196,7 +195,6 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
-    moves = view_i64(tables, T_MOVES)
     whole_skip = view_i32(tables, T_TRIE_SKIP)
     rest_node = view_i32(tables, T_REST_NODE)
     first = view_i32(tables, T_TRIE_FIRST)
@@ -341,20 +339,18 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 # The steps taken before on the then unknown register, and now the one that asks.
                 chain = (-1 - register) // DEPTHS
                 register = take_steps(
-                    chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
+                    chains, programs, tables, chain, np.int64(outcome), arena, A_NOTE
                 )
                 while register < 0 and make_noted(tables, arena) >= 0:
                     register = take_steps(
-                        chains, programs, moves, chain, np.int64(outcome), arena, A_NOTE
+                        chains, programs, tables, chain, np.int64(outcome), arena, A_NOTE
                     )
                 move = np.int64(-1)
                 if register < 0:
                     miss(arena, arena[A_NOTE + NOTE_OUTCOME], arena[A_NOTE + NOTE_SYMBOL])
                 else:
                     symbol = np.int64(programs[4 * (PROGRAM - action) + 1])
-                    move = find_move(moves, register, symbol)
-                    if move < 0:
-                        move = derive(tables, register, symbol)
+                    move = derive(tables, register, symbol)
                     if move < 0:
                         miss(arena, register, symbol)
                 resume = np.int64(DEAD)

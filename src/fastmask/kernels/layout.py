@@ -160,7 +160,7 @@ T_MODELS = 46  # int32[2 * states]: of a modelled state the body called instead,
 T_MOVES = 41
 T_OBJECTS = 48  # int64[4 * n]: registers of plain objects, rule 0 for all other registers
 T_OBJECT_TABLE = 50  # int32[power of two]: hash table of them
-T_SYMBOLS = 52  # int64[4 * n]: what symbols mean to plain objects
+T_SYMBOLS = 52  # int64[5 * n]: what symbols mean to plain objects
 T_COMMAS = 54  # int32[n]: action behind a comma by the number of a set of other keys, or 0
 T_N_REGISTERS = 56
 T_N_MOVES = 57
@@ -175,27 +175,39 @@ T_REST_SKIP = 72
 T_REST_NODE = 74  # int32[rest]: the node that each was, -1 for those of plain bytes
 T_PLAIN = 76  # the plain groups
 T_IS_OPEN = 77  # whether the front end makes the automaton as texts reach it
-T_RULES = 78  # int64[4 * n]: what plain objects ask for
-T_SIZE = 80
+T_RULES = 78  # int64[6 * n]: what plain objects ask for
+T_SETS = 80  # int64[n]: sets of more keys than a word has bits, each some words in a row
+T_N_SETS = 82  # words of them in use
+T_SIZE = 83
 
 HIGH = 40  # the group of first bytes of characters beyond ASCII
 NO_GROUP = 44  # and of bytes that no character begins with
 EVERY = (1 << NO_GROUP) - 1
 
-OBJECT = 4  # a register: (rule, named keys seen, 2 * set of other keys + one not known, keys seen)
+# A register: (rule, named keys seen, 2 * set of other keys + one not known, keys seen). Keys are
+# bits or, where a rule has more of them, the place of a set.
+OBJECT = 4
+KEYS_OF_WORD = 62
 OBJECT_RULE = 0
 OBJECT_SEEN = 1
 OBJECT_OTHERS = 2
 OBJECT_COUNT = 3
-SYMBOL = 4  # (kind, keys, action, blank)
+# (kind, keys, action, word, end): keys of a set are those words of it alone
+SYMBOL = 5
 SYMBOL_KIND = 0
 SYMBOL_MASK = 1
 SYMBOL_ACTION = 2
-RULE = 4  # (keys required, keys of which a comma promises one or 0, action behind others, least)
+SYMBOL_WORD = 3
+SYMBOL_END = 4
+# (keys required, keys of which a comma promises one or 0, action behind others, least, most or 0,
+# words of a set or 0 where keys are bits); with sets no key may be required
+RULE = 6
 RULE_REQUIRED = 0
 RULE_PROMISED = 1
 RULE_OTHER = 2
 RULE_LEAST = 3
+RULE_MOST = 4
+RULE_WORDS = 5
 KEY = 1  # the named key ends, and the action, if it is known, comes
 OTHER = 2  # a key that is not known ends, likewise
 CLOSE = 3  # possible if all required keys were seen, and so many

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, view_i32, view_i64
+from .._jit import inner, view_i32
 from .cells import insert
 from .layout import (
     A_CELLS,
@@ -59,13 +59,12 @@ from .layout import (
     STEP,
     T_ACTIONS,
     T_ALTS,
-    T_MOVES,
     T_PROGRAMS,
     THREAD,
     UNKNOWN,
     WORK,
 )
-from .moves import find_move, move_action
+from .moves import move_action
 from .registers import derive
 
 
@@ -160,7 +159,6 @@ def general_step(tables, arena, rows, budget, source, count, resume, column, pla
     actions = view_i32(tables, T_ACTIONS)
     programs = view_i32(tables, T_PROGRAMS)
     alts = view_i32(tables, T_ALTS)
-    moves = view_i64(tables, T_MOVES)
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
     work = view_i32(arena, A_WORK)
@@ -265,9 +263,7 @@ def general_step(tables, arena, rows, budget, source, count, resume, column, pla
                             return NEED_TEXT
                     elif programs[at + 2] == ITEM_TEXT:
                         arena[A_GUESSED] = 1
-                    move = find_move(moves, register, symbol)
-                    if move < 0:
-                        move = derive(tables, register, symbol)
+                    move = derive(tables, register, symbol)
                     if move < 0:
                         miss(arena, register, symbol)
                     else:

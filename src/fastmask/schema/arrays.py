@@ -101,18 +101,20 @@ class ArrayRule:
             else:
                 self._opening = self._write_counted(item)
             return
-        self._listed = None
         if c.unique is True and is_alike:
-            self._listed = ListedStrings.of(automaton, c.rest)
+            listed = ListedStrings.of(automaton, c.rest, self._back)
+            if listed is not None:
+                self._opening = self._write_listed(listed)
+                return
         self._is_few = False
         self._few: frozenset[Key] = _NONE
-        if c.unique is True and not self._listed:
+        if c.unique is True:
             lists = [
                 finite(automaton.formulas, item, MOST_DIFFERENT) for item in (*c.prefix, c.rest)
             ]
             self._is_few = None not in lists
             self._few = frozenset(lists[-1] or ())
-        reads_items = c.unique is not None and not self._is_few and not self._listed
+        reads_items = c.unique is not None and not self._is_few
         self._reads_items = reads_items
         if reads_items:
             self.tables.item_end = automaton.item_end
@@ -123,11 +125,7 @@ class ArrayRule:
         comma = program(step, self._comma, layout.ITEM_TEXT if reads_items else 0)
         at_once = program(step, self._close_empty)
         self._open = self._write_states(
-            comma,
-            program(step, self._close),
-            program(step, self._begin),
-            at_once,
-            b'"' if self._listed else VALUE_BYTES,
+            comma, program(step, self._close), program(step, self._begin), at_once
         )
         self._open_empty = automaton.chain(b"]", at_once)
         self._vague = self._vague_action() if reads_items else layout.DEAD
@@ -193,6 +191,23 @@ class ArrayRule:
         counting.following, counting.end = self._next, self._closing
         return program(layout.SET, counting.register(0), 0, opening)
 
+    def _write_listed(self, listed: ListedStrings) -> int:
+        """Write the states where each item is another one of a list of strings."""
+        c, program, registers = self.conjunction, self.tables.program, self.tables.registers
+        most = listed.number if c.longest is None else min(listed.number, c.longest)
+        comma, close = registers.new_symbol(), registers.new_symbol()
+        registers.define(comma, layout.COMMA)
+        registers.define(close, layout.CLOSE, action=self._closing)
+        opening = self._write_states(
+            program(layout.STEP, comma),
+            program(layout.STEP, close),
+            listed.root if 0 < most >= c.shortest else layout.DEAD,
+            layout.DEAD if c.shortest else self.automaton.end,
+            b'"',
+        )
+        register = listed.register(c.shortest, most, self._next)
+        return program(layout.SET, register, 0, opening)
+
     def _vague_action(self) -> int:
         """What a mask may do behind a comma whatever the item before it was.
 
@@ -224,8 +239,6 @@ class ArrayRule:
         if symbol in (self._close, self._close_empty):
             end = self._closing if symbol == self._close else self.automaton.end
             return 0, end if self._may_close(seen) else layout.DEAD
-        if self._listed is not None:
-            return self._listed_move(frame, symbol, self._listed)
         if symbol == self._begin:
             codes = [code for way in self._options(seen) for code in self._item_actions(*way)]
             return 0, self.tables.choice(codes)
@@ -248,25 +261,6 @@ class ArrayRule:
         if value is not FALSE and not self.automaton.is_empty(value):
             call = self.automaton.call(value, self.depth + 1, self._back)
             yield program(layout.SET, register, 0, call)
-
-    def _listed_move(
-        self, frame: ArrayFrame, symbol: int, listed: ListedStrings
-    ) -> tuple[int, int]:
-        """A move where items are out of a list of strings."""
-        seen, c = frame.seen, self.conjunction
-        is_full = c.longest is not None and len(seen.used) >= c.longest
-        if is_full or len(seen.used) == len(listed.texts):
-            return 0, layout.DEAD
-        if symbol in (self._begin, self._comma):
-            return frame.register, listed.root if symbol == self._begin else self._next
-        if symbol in listed.guards:
-            texts, state = listed.guards[symbol]
-            return frame.register, layout.DEAD if seen.used.issuperset(texts) else state
-        text = listed.texts[symbol]
-        if text in seen.used or c.shortest > len(listed.texts):
-            return 0, layout.DEAD
-        after = seen._replace(n=min(seen.n + 1, self._cap), used=seen.used | {text})
-        return self._frame(after).register, self._back
 
     def behind_simplest(self, seen: _Seen) -> tuple[int, int]:
         """The register behind a comma and the simplest item that can have come."""

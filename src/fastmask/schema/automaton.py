@@ -321,16 +321,18 @@ class SchemaAutomaton:
         a branch and its state, by the step's symbol.
         """
         tables = self.tables
+        parents, bytes_, _, counts = places[1:].T
+        branches = 1 + np.flatnonzero(counts < places[(parents - root) >> tables.shift, 3])
+        symbols, codes = tables.new_steps(len(branches))
+        at = branches - 1
+        tables.actions[parents[at] >> tables.shift, bytes_[at]] = codes
+        names = [of_code[code] for _, code in keys]
         guards: dict[int, tuple[tuple[str, ...], int]] = {}
-        parents, bytes_, firsts, counts = places.T.tolist()
-        for i in range(1, len(counts)):
-            parent = (parents[i] - root) >> tables.shift
-            if counts[i] < counts[parent]:
-                symbol = tables.registers.new_symbol()
-                below = keys[firsts[i] : firsts[i] + counts[i]]
-                names = tuple({of_code[code]: None for _, code in below})
-                guards[symbol] = (names, root + (i << tables.shift))
-                tables.row(parents[i])[bytes_[i]] = tables.program(layout.STEP, symbol)
+        for symbol, branch, (first, count) in zip(
+            symbols, branches.tolist(), places[branches, 2:].tolist(), strict=True
+        ):
+            below = tuple(dict.fromkeys(names[first : first + count]))
+            guards[symbol] = (below, root + (branch << tables.shift))
         return guards
 
     def embed_ending(self, dfa: Dfa, codes: list[int]) -> int:

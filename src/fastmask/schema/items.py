@@ -1,8 +1,9 @@
 """String items that must differ, read inside the frame of their array.
 
 Out of a list of strings each may come once: the list is one trie whose ends are steps of the frame,
-so that nothing is made anew for an item. Of all strings, those that came are a trie that ends in
-nothing, and every other one falls out of it into the string body; an item more is one path more.
+which kernels take, so that nothing is made anew for an item. Of all strings, those that came are a
+trie that ends in nothing, and every other one falls out of it into the string body; an item more is
+one path more.
 """
 
 from __future__ import annotations
@@ -30,29 +31,55 @@ _NO_STRINGS = {"type": ["null", "boolean", "number", "array", "object"]}
 
 
 class ListedStrings:
-    """The strings of a list, and steps for them.
+    """The strings of a list, of which each may come once.
 
     Attributes
     ----------
+    number : int
+        How many there are.
     root : int
         The state behind the opening quote.
-    texts : dict of int to str
-        The string that ends with a step, by its symbol.
-    guards : dict of int to (tuple of str, int)
-        The strings behind a branch and its state, by the symbol of the step that leads to it.
     """
 
-    def __init__(self, automaton: SchemaAutomaton, spelled: dict[str, list[bytes]]) -> None:
+    def __init__(
+        self, automaton: SchemaAutomaton, spelled: dict[str, list[bytes]], back: int
+    ) -> None:
         tables = automaton.tables
-        self.texts = {tables.registers.new_symbol(): text for text in spelled}
-        codes = {tables.program(layout.STEP, symbol): text for symbol, text in self.texts.items()}
-        keys = sorted((way, code) for code, text in codes.items() for way in spelled[text])
+        self._registers = registers = tables.registers
+        self.number = len(spelled)
+        self._in_sets = self.number > layout.KEYS_OF_WORD
+        bits = {text: 1 << place for place, text in enumerate(spelled)}
+        symbols, codes = tables.new_steps(self.number)
+        for text, symbol in zip(spelled, symbols, strict=True):
+            registers.define(symbol, layout.KEY, bits[text], back, self._in_sets)
+        text_of = dict(zip(codes, spelled, strict=True))
+        keys = sorted((way, code) for code, text in text_of.items() for way in spelled[text])
         self.root, places = insert_keys(tables, keys, 0)
-        self.guards = automaton.guarded(keys, self.root, places, codes)
+        for symbol, (texts, state) in automaton.guarded(keys, self.root, places, text_of).items():
+            below = sum(bits[text] for text in texts)
+            registers.define(symbol, layout.GUARD, below, state, self._in_sets)
+
+    def register(self, least: int, most: int, behind_comma: int) -> int:
+        """The register before the first item, of an array of ``least`` to ``most`` items.
+
+        Behind a comma the array is in the state ``behind_comma``.
+        """
+        registers = self._registers
+        every, none, words = (1 << self.number) - 1, 0, 0
+        if self._in_sets:
+            words = -(-self.number // layout.KEYS_OF_WORD)
+            every, none = registers.new_set(every, words), registers.new_set(none, words)
+        comma = registers.new_comma()
+        registers.define_comma(comma, behind_comma)
+        rule = registers.new_rule(None, 0, every, least, most, words)
+        return registers.object_register(rule, none, 2 * comma, 0)
 
     @classmethod
-    def of(cls, automaton: SchemaAutomaton, value: Value) -> ListedStrings | None:
-        """Those of a formula; None if it has other values, or ones of too many spellings."""
+    def of(cls, automaton: SchemaAutomaton, value: Value, back: int) -> ListedStrings | None:
+        """Those of a formula; None if it has other values, or ones of too many spellings.
+
+        ``back`` is the state behind a string.
+        """
         if value.types != 1 << STRING:
             return None
         formulas = automaton.formulas
@@ -68,7 +95,7 @@ class ListedStrings:
                     ways = list(filter(automaton.alphabet.spells, ways))
                     if ways:
                         spelled[text] = ways
-        return cls(automaton, spelled) if spelled else None
+        return cls(automaton, spelled, back) if spelled else None
 
 
 class FreshStrings:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["ObjectRule", "names_left_out"]
 
 
-_MOST_BITS = 62
-
 _MOST_CLASSES = 1_024
 _MOST_TAKEN = 64
 
@@ -139,7 +137,7 @@ class ObjectRule:
             not conjunction.somewhere
             and conjunction.longest is None
             and automaton.policy.property_order != "schema"
-            and len(self.names) <= _MOST_BITS
+            and len(self.names) <= layout.KEYS_OF_WORD
             and self.required <= self.names.keys()
             and (bool(self._classes) or conjunction.shortest == 0)
             and all(language is None for language, _, _ in self._classes)
