@@ -545,3 +545,73 @@ def test_a_number_that_has_to_differ_from_the_only_short_item():
     assert matcher.accept_bytes(b"[1")
     assert matcher.accept_bytes(shortest_completion(matcher).text)
     assert matcher.is_completed()
+
+
+SMALL = Vocabulary([bytes([b]) for b in b'{}[]":,1a'] + [b""], [9])
+
+
+def least_judged(matcher, most):
+    """The fewest bytes to an end by trying all, whatever their stacks; None above ``most``."""
+    level = [matcher]
+    for n in range(most + 1):
+        if any(state.is_completed() for state in level):
+            return n
+        following = []
+        for state in level if n < most else ():
+            for byte in state.next_bytes():
+                following.append(state.fork())
+                assert following[-1].accept_bytes(bytes([byte]))
+        level = following
+    return None
+
+
+ITEMS_THAT_MATTER = {
+    "different strings": {"items": {"type": "string"}, "minItems": 3, "uniqueItems": True},
+    "different items": {"minItems": 3, "uniqueItems": True},
+    "two equal strings": {"items": {"type": "string"}, "not": {"uniqueItems": True}},
+    "different arrays": {
+        "items": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "minItems": 2,
+        "uniqueItems": True,
+    },
+    "different objects": {
+        "items": {
+            "type": "object",
+            "patternProperties": {"^a": {"enum": [1, 11]}},
+            "additionalProperties": False,
+        },
+        "minItems": 2,
+        "uniqueItems": True,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", ITEMS_THAT_MATTER)
+def test_what_an_item_under_way_is_counts(kind):
+    schema = {"type": "array", **ITEMS_THAT_MATTER[kind]}
+    grammar = Grammar.from_json_schema(schema, whitespace="none")
+
+    def examine(matcher):
+        completion = shortest_completion(matcher)
+        ahead = matcher.fork()
+        assert ahead.accept_bytes(completion.text)
+        assert ahead.is_completed()
+        least = least_bytes(matcher)
+        assert len(completion.text) == least
+        assert least_judged(matcher, min(3, least)) in {None, least}
+
+    for seed in range(8 if JIT_ENABLED else 1):
+        compiled = GrammarCompiler(SMALL).compile(grammar)
+        walk(GrammarMatcher(compiled), random.Random(seed), 8, examine)
+
+
+def test_the_completion_of_many_different_items():
+    schema = {
+        "type": "array",
+        "items": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+        "minItems": 40,
+        "uniqueItems": True,
+    }
+    matcher = GrammarMatcher(COMPILER.compile_json_schema(schema, whitespace="none"))
+    assert matcher.accept_bytes("[[1,2")
+    assert least_bytes(matcher) == len("],[") + 10 * 2 + 29 * 3 + 38 * 2 + len("]]") - 1

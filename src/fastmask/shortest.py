@@ -1,9 +1,10 @@
 """The shortest way to the end of a text, from wherever a matcher stands.
 
-Its length in bytes (`least_bytes`, by `distances`) is exact but for two cases, where it may be more
-than is needed: an undeclared key is being written whose object needs still more of them, or an item
-of an array whose items must differ; either is taken for the plainest one. `shortest_completion` is
-one such text, spelled with the fewest tokens; what it takes is an upper bound of what is needed.
+What is left of a text follows from the stack (`distances`), but for a key or an item under way that
+decides by its text what may come behind it: there the way is found anew once that text is read. So
+`least_bytes` is exact but where such an item could better be a longer one, in an array that asks
+more of its items than that they differ. `shortest_completion` spells one such text with the fewest
+tokens; what it takes is an upper bound of what is needed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ __all__ = ["Completion", "Completions", "least_bytes", "shortest_completion"]
 
 _MOST_KEPT = 20_000  # completions
 _MOST_BYTES = 1 << 22  # of texts whose spelling is kept
-_SURPLUS = 1_000
+_MOST_TRIED = 20  # texts tried for a shorter one, beside one a byte
+_MOST_SOUGHT = 200  # and for any
 _KNOWN: weakref.WeakKeyDictionary[Arena, Completions] = weakref.WeakKeyDictionary()
 
 
@@ -114,9 +116,9 @@ class Completions:
 
     def least_bytes(self, matcher: GrammarMatcher) -> int:
         """See the function `least_bytes`."""
-        if matcher.is_terminated():
-            return 0
-        return self._of_configuration(matcher, int(matcher._words[layout.M_CONFIGURATION]))
+        if self._estimate(matcher) >= UNREACHABLE:
+            return UNREACHABLE
+        return _size(self._completion(matcher))
 
     def completion(self, matcher: GrammarMatcher) -> Completion:
         """See `shortest_completion`."""
@@ -133,7 +135,7 @@ class Completions:
         """Whether a shortest completion takes at most so many tokens, an end token included."""
         if matcher.is_terminated():
             return n_tokens >= 0
-        least = self.least_bytes(matcher)
+        least = self._estimate(matcher)
         room = n_tokens - (not matcher.ends_by_itself)
         if least >= UNREACHABLE or math.ceil(least / matcher._arena.tables.longest) > room:
             return False
@@ -159,6 +161,8 @@ class Completions:
         """
         allowed = matcher.allowed_token_ids().astype(np.int64)
         behind = self._behind(matcher, allowed)
+        if matcher._arena.tables.item_end:
+            behind[:] = 0  # what items were counts as well
         verdicts: dict[int, bool] = {}
         kept = []
         for token, configuration in zip(allowed.tolist(), behind.tolist(), strict=True):
@@ -188,10 +192,12 @@ class Completions:
         behind: I64 = np.where(statuses == layout.ACCEPTED, records[:, layout.M_CONFIGURATION], 0)
         return behind
 
-    def _of_configuration(self, matcher: GrammarMatcher, configuration: int) -> int:
-        """The least number of bytes that completes a configuration."""
+    def _estimate(self, matcher: GrammarMatcher) -> int:
+        """The least number of bytes, a text under way that decides taken for the plainest one."""
+        if matcher.is_terminated():
+            return 0
         with self._lock, matcher._arena.lock:
-            return self._measure(matcher._arena, configuration)
+            return self._measure(matcher._arena, int(matcher._words[layout.M_CONFIGURATION]))
 
     def _measure(self, arena: Arena, configuration: int) -> int:
         """The same under both locks: the sum over the frames of the nearest stack."""
@@ -228,19 +234,58 @@ class Completions:
         if matcher.is_terminated():
             return ()
         configuration = int(matcher._words[layout.M_CONFIGURATION])
-        with self._lock, matcher._arena.lock:
-            if self._measure(matcher._arena, configuration) >= UNREACHABLE:
-                raise MatcherError("no text that the vocabulary can spell goes on from here")
-            known = self._pieces.get(configuration)
-            if known is None:
+        known = self._pieces.get(configuration)
+        if known is not None:
+            return known
+        pieces, asks_text = self._followed(matcher)
+        if asks_text:
+            size = UNREACHABLE if pieces is None else _size(pieces)
+            if size > self._estimate(matcher):
+                # Something else under way may suit better what comes behind it.
+                tried = self._tried(matcher, size)
+                pieces = pieces if tried is None else (tried,)
+        if pieces is None:
+            raise MatcherError("no text that the vocabulary can spell goes on from here")
+        if not asks_text:
+            with self._lock:
                 if len(self._pieces) >= _MOST_KEPT:
                     self._pieces.clear()
-                known = self._assembled(matcher._arena, configuration)
-                self._pieces[configuration] = known
-        if not _completes(matcher, known):
-            # Which undeclared key is being written is not known before it ends, see above.
-            known = self._tried(matcher)
-        return known
+                self._pieces[configuration] = pieces
+        return pieces
+
+    def _followed(self, matcher: GrammarMatcher) -> tuple[tuple[bytes | int, ...] | None, bool]:
+        """A short completion, and whether it depends on more of the text than the stack knows.
+
+        What is planned is read, and planned anew behind each text that decides how to go on. None
+        if there is no plan.
+        """
+        ahead = matcher.fork()
+        plan = self._planned(ahead)
+        written: list[bytes | int] = []
+        asks_text = False
+        while plan:
+            piece = plan.pop()
+            place = _place_behind_text(ahead, piece) if isinstance(piece, bytes) else -1
+            if isinstance(piece, bytes):
+                piece = piece[: place + 1] if place >= 0 else piece
+                lives = ahead.accept_bytes(piece)
+            else:
+                lives = ahead.accept_token(piece)
+            if not lives:
+                return None, True
+            written.append(piece)
+            if place >= 0:
+                asks_text = True
+                plan = self._planned(ahead)
+        return None if plan is None else _joined(written), asks_text
+
+    def _planned(self, matcher: GrammarMatcher) -> list[bytes | int] | None:
+        """The pieces of a completion as far as the stack tells, the last one first."""
+        configuration = int(matcher._words[layout.M_CONFIGURATION])
+        with self._lock, matcher._arena.lock:
+            if self._measure(matcher._arena, configuration) >= UNREACHABLE:
+                return None
+            return [*reversed(self._assembled(matcher._arena, configuration))]
 
     def _assembled(self, arena: Arena, configuration: int) -> tuple[bytes | int, ...]:
         """The ends of the frames of a nearest stack, one after the other."""
@@ -257,42 +302,55 @@ class Completions:
                 cell = following
             pieces += self._distances.text_of_place(state, register)
             head = below
-        joined: list[bytes | int] = []
-        for piece in pieces:
-            if isinstance(piece, bytes) and joined and isinstance(joined[-1], bytes):
-                joined[-1] += piece
-            elif piece != b"":
-                joined.append(piece)
-        return tuple(joined)
+        return _joined(pieces)
 
-    def _tried(self, matcher: GrammarMatcher) -> tuple[bytes | int, ...]:
-        """A completion byte by byte, those nearest to an end first (A*, Hart 1968)."""
-        most = 2 * self.least_bytes(matcher) + _SURPLUS
-        queue = [(self.least_bytes(matcher), 0, b"", matcher.fork())]
-        for _ in range(most):
-            if not queue:
+    def _tried(self, matcher: GrammarMatcher, limit: int) -> bytes | None:
+        """A completion byte by byte, those nearest to an end first (A*, Hart 1968).
+
+        None if none with fewer bytes than ``limit`` is found.
+        """
+        least = self._estimate(matcher)
+        queue = [(least, 0, b"", matcher.fork())]
+        for _ in range(least + (_MOST_TRIED if limit < UNREACHABLE else _MOST_SOUGHT)):
+            if not queue or queue[0][0] >= limit:
                 break
             _, _, written, ahead = heapq.heappop(queue)
             if ahead.is_completed():
-                return (written,)
+                return written
             for byte in ahead.next_bytes():
                 text = written + bytes([byte])
                 behind = ahead.fork()
                 behind.accept_bytes(text[-1:])
-                least = self.least_bytes(behind)
+                least = self._estimate(behind)
                 if least < UNREACHABLE:
                     heapq.heappush(queue, (len(text) + least, -len(text), text, behind))
-        raise MatcherError("no short text goes on from here")
+        return None
 
 
-def _completes(ahead: GrammarMatcher, pieces: tuple[bytes | int, ...]) -> bool:
-    """Whether ``pieces`` complete this text too: another undeclared key may be under way."""
-    end = ahead.fork()
-    steps = (
-        end.accept_bytes(piece) if isinstance(piece, bytes) else end.accept_token(piece)
-        for piece in pieces
-    )
-    return all(steps) and end.is_completed()
+def _joined(pieces: list[bytes | int]) -> tuple[bytes | int, ...]:
+    """The same with adjacent bytes in one."""
+    joined: list[bytes | int] = []
+    for piece in pieces:
+        if isinstance(piece, bytes) and joined and isinstance(joined[-1], bytes):
+            joined[-1] += piece
+        elif piece != b"":
+            joined.append(piece)
+    return tuple(joined)
+
+
+def _size(pieces: tuple[bytes | int, ...]) -> int:
+    """How many bytes, an atomic token counted as one."""
+    return sum(len(piece) if isinstance(piece, bytes) else 1 for piece in pieces)
+
+
+def _place_behind_text(matcher: GrammarMatcher, data: bytes) -> int:
+    """Where the first byte stands for which the text before it decides, -1 if there is none."""
+    arena = matcher._arena
+    configuration = int(matcher._words[layout.M_CONFIGURATION])
+    with arena.lock, arena.exact_texts():
+        array = np.frombuffer(bytearray(data), np.uint8)
+        status, n_read = arena.try_advance(matcher._words, configuration, array)
+    return n_read if status == layout.NEED_TEXT else -1
 
 
 class FewestTokens:

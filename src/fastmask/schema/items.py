@@ -145,10 +145,11 @@ class FreshStrings:
             keys, wide = [], []
             for text in sorted(map(str, new)):
                 ways = spelling.few_spellings(text, automaton.policy) or ()
-                keys += [(way, layout.DEAD) for way in ways]
-                if len(ways) == 0 or len(ways) > _FEW_WAYS:
+                if 0 < len(ways) <= _FEW_WAYS:
+                    spelled = filter(automaton.alphabet.spells, ways)
+                    keys += [(way, layout.DEAD) for way in spelled]
+                else:
                     wide.append(text)
-                    del keys[len(keys) - len(ways) :]
             if self._body is None:
                 body = automaton.key_body()
                 self._body = key_body(automaton.tables, *body, self._back, _BODY_RANK)
@@ -163,7 +164,8 @@ class FreshStrings:
     def _with(self, root: int, text: str, body: KeyBody) -> int:
         """The trie ``root`` with a string of many spellings, which meet again at each character."""
         tables = self._automaton.tables
-        dfa = spelling.key_language(Dfa.literal(encoded(text)), self._automaton.policy)
+        spelled = spelling.key_language(Dfa.literal(encoded(text)), self._automaton.policy)
+        dfa = self._automaton.alphabet.restricted(spelled)
         if dfa.is_empty:
             return root
         made: dict[tuple[int, int, int], int] = {}
