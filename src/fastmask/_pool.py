@@ -21,7 +21,7 @@ class Pool:
     """Flat arrays by size and dtype, zero but for what their last user said."""
 
     def __init__(self) -> None:
-        self._free: dict[tuple[int, str], list[tuple[npt.NDArray[Any], int]]] = {}
+        self._free: dict[tuple[int, str], list[tuple[npt.NDArray[Any], list[slice]]]] = {}
 
     def take(self, size: int, dtype: Any) -> npt.NDArray[Any]:
         """An array; new ones are zero."""
@@ -30,21 +30,22 @@ class Pool:
             array, used = kept.pop()
         except IndexError:
             return np.zeros(size, dtype)
-        array[:used] = 0
+        for part in used:
+            array[part] = 0
         return array
 
-    def give_back(self, array: npt.NDArray[Any], used: int) -> None:
+    def give_back(self, array: npt.NDArray[Any], *used: slice) -> None:
         """Let an array of `take` be used again; nobody may read or write it any more.
 
         Parameters
         ----------
         array : ndarray
-        used : int
-            Elements at the front that the next user wants cleared.
+        *used : slice
+            Elements that the next user wants cleared.
         """
         kept = self._free.setdefault((array.size, array.dtype.str), [])
-        if len(kept) < _MOST and used <= _MOST_CLEARED:
-            kept.append((array, used))
+        if len(kept) < _MOST and sum(part.stop - part.start for part in used) <= _MOST_CLEARED:
+            kept.append((array, [*used]))
 
 
 #: Arrays of tables, all zero when they are taken.

@@ -434,8 +434,9 @@ class Arena:
     def _root(self, state: int) -> int:
         """Make the root of a state, the cheapest way; its node or a status."""
         tables, rows = self.tables, self.rows
-        if state in tables.counted:
-            code = tables.counted[state][1]
+        counted = tables.counted(state)
+        if counted is not None:
+            code = counted.program
             node = int(make_question(self.record.words, rows.words, layout.LEFT, code))
             if node >= 0:
                 rows.counting[node] = state
@@ -494,34 +495,38 @@ class Arena:
     def _bounded(self, state: int, outcome: int) -> int:
         """The child of a counting state for what is left; its node or a status."""
         tables, rows = self.tables, self.rows
-        body = tables.counted[state][0]
+        counted = tables.counted(state)
+        assert counted is not None
+        body = state - counted.first + counted.plain
+        tables.make_state(body)
         root = int(rows.record.bound(layout.R_ROOT)[body >> tables.shift]) - 1
         if root < 0:
             self._grow(-1, body)
             return _AGAIN
         # The low half is signed, and short of the spare characters.
-        left = ((outcome & 0xFFFF) ^ 0x8000) - 0x8000 + tables.counted[state][2]
+        left = ((outcome & 0xFFFF) ^ 0x8000) - 0x8000 + counted.spare
         least = outcome >> 16
         if outcome & 0xFFFF == tables.longest and least == 0:
             return root
         name = tables.shared_name(body)
         assert name is not None
         if name not in self._shared.counts:
-            start, between, missing, end = tables.bodies[body]
             counts = CharacterCounts(
                 np.zeros(tables.vocabulary.size, np.int16),
                 np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
             )
-            count_characters(
+            status = count_characters(
                 tables.record.words,
                 self.record.words,
                 body,
-                start,
-                between,
-                missing,
-                end,
+                counted.plain,
+                counted.between,
+                counted.missing,
+                counted.end,
                 *counts,
             )
+            if status < 0:
+                return int(status)
             self._shared.counts[name] = counts
         node = bounded_node(
             tables.record.words,

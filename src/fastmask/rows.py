@@ -168,10 +168,10 @@ class Rows:
         """Give back the blocks of which no row was handed out, for good, and the table of roots."""
         self.views.clear()
         if tables.is_open:
-            TABLES.give_back(self.record.bound(layout.R_ROOT), tables.n_states)
+            TABLES.give_back(self.record.bound(layout.R_ROOT), slice(0, tables.n_states))
         for block in self.blocks:
             if sys.getrefcount(block) <= _UNSHARED:
-                ROWS.give_back(block, 0)
+                ROWS.give_back(block)
 
     def flags(self, leaf: int) -> int:
         """COMPLETE, FULL and VACANT of a leaf's row."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,9 +36,10 @@ from .vocabulary.groups import PLAIN
 from .vocabulary.record import vocabulary_record
 
 if TYPE_CHECKING:
+    from .embedding import Counted, Embedded
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Body", "Listed", "Tables"]
+__all__ = ["STEP_BUDGET", "Listed", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
@@ -62,25 +64,7 @@ class Listed(NamedTuple):
     depth: int
 
 
-class Body(NamedTuple):
-    """The states of a string, as counting its characters needs them.
-
-    Attributes
-    ----------
-    start : int
-        The first of the states.
-    between : uint8[n]
-        By state: whether a character may begin there.
-    missing : int16[n]
-        By state: how many characters at least have to come, the one begun left out.
-    end : int
-        The state behind the closing quote.
-    """
-
-    start: int
-    between: U8
-    missing: npt.NDArray[np.int16]
-    end: int
+_first = operator.attrgetter("first")
 
 
 @functools.lru_cache(maxsize=16)
@@ -154,11 +138,8 @@ class Tables:
         self.record = AddressRecord(layout.T_SIZE)
         #: States that are places in a list of texts, whose row is found from the list itself.
         self.listed: dict[int, Listed] = {}
-        #: Strings by state: what counting their characters takes.
-        self.bodies: dict[int, Body] = {}
-        #: States that count: the state without a count, a program that has the bounds, and how many
-        #: characters more than that may be left.
-        self.counted: dict[int, tuple[int, int, int]] = {}
+        self._counted: list[Counted] = []
+        self._embedded: list[Embedded] = []
         self.final_state = 0
         self.networks: Networks | None = None
         root = grammar.rules[grammar.root]
@@ -254,6 +235,8 @@ class Tables:
             self.actions[bases[i] + 1 : last, : self.n_columns] = block[1:]
             if not calls[i] and self._n_alts == n_choices and i != entry and not self._columns:
                 self.share(automaton, bases[i] + 1)
+                wide = automaton.live_bytes()[1:] >= _WIDE
+                self.roots[bases[i] + 1 : last] = np.where(wide, layout.MADE, 0)
         self.start_state = (bases[entry] + automata[entry].start) << self.shift
         self.final_state = _FINAL << self.shift
 
@@ -329,16 +312,30 @@ class Tables:
     def release(self) -> None:
         """Give back the arrays of open tables, which nobody may use any more."""
         if self.is_open:
-            TABLES.give_back(self.actions.reshape(-1), self.n_states << self.shift)
-            TABLES.give_back(self._programs, 4 * self._n_programs)
-            TABLES.give_back(self._alts, self._n_alts)
-            TABLES.give_back(self.roots, self.n_states)
-            TABLES.give_back(self.live, self.n_states)
-            TABLES.give_back(self.lasting, self.n_states)
-            TABLES.give_back(self.models, 2 * self.n_states)
+            TABLES.give_back(self.actions.reshape(-1), *self._written())
+            for array, used in (
+                (self._programs, 4 * self._n_programs),
+                (self._alts, self._n_alts),
+                (self.roots, self.n_states),
+                (self.live, self.n_states),
+                (self.lasting, self.n_states),
+                (self.models, 2 * self.n_states),
+            ):
+                TABLES.give_back(array, slice(0, used))
         # What makes the parts refers to the tables: without it they go at once.
         self.registers.clear()
         self._deferred.clear()
+        self._embedded.clear()
+
+    def _written(self) -> list[slice]:
+        """What is written of the actions, without embedded automata, whose rows are cleared."""
+        parts = []
+        begin = 0
+        for embedded in self._embedded:
+            embedded.clear(self.actions)
+            parts.append(slice(begin, embedded.first))
+            begin = embedded.behind
+        return [*parts, slice(begin, self.n_states << self.shift)]
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -433,8 +430,6 @@ class Tables:
         at = bisect.bisect(self._shared_firsts, first)
         self._shared_firsts.insert(at, first)
         self._shared_automata.insert(at, automaton)
-        wide = automaton.live_bytes()[1:] >= _WIDE
-        self.roots[first : first + automaton.n_states - 1] = np.where(wide, layout.MADE, 0)
 
     def shared_name(self, state: int) -> tuple[str, int] | None:
         """The automaton that a state is of, by its digest, and its number there."""
@@ -445,27 +440,24 @@ class Tables:
         number = (state >> self.shift) - self._shared_firsts[at] + 1
         return (automaton.digest(), number) if number < automaton.n_states else None
 
-    def count(
-        self,
-        counting: int,
-        plain: int,
-        between: npt.NDArray[np.bool_],
-        missing: npt.NDArray[np.int64],
-        end: int,
-        program: int,
-    ) -> None:
-        """Say that states in a row, from ``counting`` on, are those from ``plain`` beside a count.
+    def count(self, counted: Counted) -> None:
+        """Say that some states, newer than those of any other, count the characters of a string."""
+        self._counted.append(counted)
+        at = counted.first >> self.shift
+        self.roots[at : at + len(counted.between)] = layout.MADE
 
-        They are a string's: see `Body`. ``program`` has the bounds, short of the most that can be
-        missing.
-        """
-        body = Body(plain, between.astype(np.uint8), missing.astype(np.int16), end)
-        spare = int(missing.max())
-        for number in range(len(between)):
-            state = counting + (number << self.shift)
-            self.bodies[plain + (number << self.shift)] = body
-            self.counted[state] = (plain + (number << self.shift), program, spare)
-            self.roots[state >> self.shift] = layout.MADE
+    def counted(self, state: int) -> Counted | None:
+        """What a state that counts is one of."""
+        at = bisect.bisect(self._counted, state, key=_first) - 1
+        if at < 0 or (state - self._counted[at].first) >> self.shift >= len(
+            self._counted[at].between
+        ):
+            return None
+        return self._counted[at]
+
+    def add_embedded(self, embedded: Embedded) -> None:
+        """Have states, newer than those of any other, written as texts reach them."""
+        self._embedded.append(embedded)
 
     def list_texts(
         self, state: int, data: U8, offsets: I32, low: int, high: int, depth: int
@@ -485,6 +477,10 @@ class Tables:
         if make is not None:
             make(state)
             del self._deferred[state]
+        else:
+            at = bisect.bisect(self._embedded, state, key=_first) - 1
+            if at >= 0:
+                self._embedded[at].write(state)
 
     def _actions(
         self,

@@ -14,7 +14,6 @@ from .._arrays import I32, I64, U8, contiguous
 from ..errors import FormatError
 from ..kernels import paths as _paths
 from ..kernels import product as _product
-from ..kernels.embed import embed_automaton
 from .characters import characters_by_target
 from .construction import Arrays, Ranges, minimal, moves_of, side_by_side, sorted_strings
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from .nfa import Nfa
 
 __all__ = ["Dfa", "product"]
+
+_SAMPLE = 32  # rows at either end that a hash is made of
 
 Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
@@ -46,10 +47,11 @@ class Dfa:
     The arrays given may be any automaton; what is kept is the minimal one.
     """
 
-    __slots__ = ("_arrays", "_digest", "_live_bytes")
+    __slots__ = ("_arrays", "_digest", "_hash", "_live_bytes")
 
     _arrays: Arrays
     _digest: str | None
+    _hash: int | None
     _live_bytes: I64 | None
 
     def __new__(cls, classes: Any, table: Any, start: int, labels: Any) -> Dfa:
@@ -75,10 +77,16 @@ class Dfa:
         dfa = object.__new__(cls)
         dfa._arrays = arrays
         dfa._digest = None
+        dfa._hash = None
         dfa._live_bytes = None
         return dfa
 
     # What it is made of.
+
+    @property
+    def arrays(self) -> Arrays:
+        """All of it, for kernels, which only read it."""
+        return self._arrays
 
     @property
     def start(self) -> int:
@@ -128,7 +136,13 @@ class Dfa:
     def digest(self) -> str:
         """A name for the language (hexadecimal): equal exactly for equal automata."""
         if self._digest is None:
-            self._digest = hashlib.blake2b(self.to_bytes(), digest_size=16).hexdigest()
+            arrays = self._arrays
+            digest = hashlib.blake2b(np.array(arrays.table.shape).tobytes(), digest_size=16)
+            # Half the bytes are read in half the time; how many they are the shape tells.
+            width = np.uint16 if len(arrays.table) <= 1 << 16 else np.int32
+            for part in (arrays.labels, arrays.table.astype(width, copy=False), arrays.classes):
+                digest.update(part.data)
+            self._digest = digest.hexdigest()
         return self._digest
 
     def to_bytes(self) -> bytes:
@@ -167,7 +181,7 @@ class Dfa:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dfa):
             return NotImplemented
-        return (
+        return self is other or (
             self._arrays.table.shape == other._arrays.table.shape
             and bool((self._arrays.classes == other._arrays.classes).all())
             and bool((self._arrays.labels == other._arrays.labels).all())
@@ -175,7 +189,10 @@ class Dfa:
         )
 
     def __hash__(self) -> int:
-        return hash(self.digest())
+        if self._hash is None:
+            table = self._arrays.table
+            self._hash = hash((table.shape, table[:_SAMPLE].tobytes(), table[-_SAMPLE:].tobytes()))
+        return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Dfa.from_bytes, (self.to_bytes(),))
@@ -209,13 +226,6 @@ class Dfa:
     def accepts(self, data: bytes) -> bool:
         """Whether ``data`` is in the language."""
         return bool(self._arrays.labels[self.run(data)] != 0)
-
-    def embed(self, tables: I64, free: int, end: int) -> int:
-        """Write the states into a table of actions (``kernels.embed``); the first state there."""
-        arrays = self._arrays
-        ids = np.empty(self.n_states, np.int32)
-        embed_automaton(tables, arrays.table, arrays.labels, arrays.classes, ids, free, end)
-        return int(ids[arrays.start])
 
     # Questions about the language.
 

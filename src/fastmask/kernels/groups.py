@@ -19,13 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from .._jit import inner, kernel
-from .layout import EVERY, HIGH, NO_GROUP
+from .layout import EVERY, EXPAND, HIGH, NO_GROUP
 
 BROKEN = 1 << 58  # of a node: its bytes are no beginning of a text
 TOO_DEEP = 1 << 60  # of a node: its subtree goes down farther than is looked for
 MIDDLE = 1 << 61  # of a node: it ends within a character
 KNOWN = 1 << 62  # of a state: its groups were looked for
 FOR_EVER = 1 << 59  # of a state: see `lasting_groups`
+UNSURE = 1 << 57
 NOT_UTF8 = -1
 DEEPEST = 16  # bytes
 FEWEST = 32  # nodes of a subtree for which the groups of a state are looked for
@@ -33,7 +34,8 @@ MOST_PLACES = 512  # met by one search
 MOST_STEPS = 2048  # places looked at by one search, all its attempts together
 SLOTS = 1024
 PLACE = 3
-SCRATCH = SLOTS + PLACE * MOST_PLACES
+UNMADE = SLOTS + PLACE * MOST_PLACES  # in the scratch: a state met that is not made
+SCRATCH = UNMADE + 1
 MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 
 
@@ -203,7 +205,9 @@ def leave_out(
 
 @inner
 def live_groups(actions, classes, groups, live, shift, state):
-    """The groups all of whose bytes, or first bytes, lead on from a state."""
+    """The groups all of whose bytes, or first bytes, lead on from a state that is made."""
+    if actions[state] == EXPAND:
+        return np.int64(0)
     found = np.int64(live[state >> shift])
     if found == 0:
         dead = np.int64(0)
@@ -246,7 +250,8 @@ def cheapest_on_the_way(scratch, place):
 def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratch):
     """Groups whose characters keep a state alive, in whatever order they come, for 16 bytes.
 
-    FOR_EVER is among the bits if they do so for any number of bytes.
+    FOR_EVER is among the bits if they do so for any number of bytes. States that are not made yet
+    keep nothing alive; what depends on one is UNSURE, and forgotten when it is made.
 
     Parameters
     ----------
@@ -261,6 +266,7 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
     kept = np.int64(live_groups(actions, classes, groups, live, shift, start))
     steps = np.int64(0)
     is_settled = kept == 0
+    is_made = True
     while not is_settled:
         for slot in range(SLOTS):
             scratch[slot] = 0
@@ -280,6 +286,9 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
                 break
             state = (code >> 3) << shift
             middle = code & 7
+            if is_made and actions[state] == EXPAND:
+                is_made = False
+                scratch[UNMADE] = state
             low = np.int64(0)
             high = np.int64(0xFF)
             if middle == 0:
@@ -326,5 +335,7 @@ def lasting_groups(actions, classes, groups, live, lasting, shift, start, scratc
             is_settled = True
         else:
             is_settled = kept == 0
-    lasting[start >> shift] = KNOWN | kept
-    return KNOWN | kept
+    found = KNOWN | kept | (0 if is_made else UNSURE)
+    if actions[start] != EXPAND:
+        lasting[start >> shift] = found
+    return found

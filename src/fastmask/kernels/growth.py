@@ -14,7 +14,7 @@ from .accept import load_threads
 from .bundles import CHANGED, gather_events, spread_events, walk_all, walk_on
 from .cells import scratch_cell
 from .descent import chain_slot, take_steps
-from .groups import FEWEST, FOR_EVER, TOO_DEEP, lasting_groups, set_tokens
+from .groups import FEWEST, FOR_EVER, TOO_DEEP, UNMADE, UNSURE, lasting_groups, set_tokens
 from .layout import (
     A_CAPACITY,
     A_CELLS,
@@ -241,9 +241,14 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     begin_local(tables, arena)
     if node < 0:
         changed = 1
+        if lasting_of[outcome >> shift] & UNSURE != 0:
+            lasting_of[outcome >> shift] = 0
         lasting = np.int64(
             lasting_groups(actions, classes, groups, live_of, lasting_of, shift, outcome, search)
         )
+        if lasting & UNSURE != 0:
+            miss(arena, np.int64(search[UNMADE]), -1)
+            return NEED_EXPANSION
         wanted = FOR_EVER | np.int64(tables[T_PLAIN])
         is_plain = lasting & wanted == wanted
         # Pseudo-columns, and the whole trie as one item if the local automaton does not do.

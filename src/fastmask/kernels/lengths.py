@@ -12,9 +12,12 @@ import numpy as np
 from .._jit import kernel, view_i16, view_i32, view_i64, view_u8, words_at
 from .layout import (
     A_FRAME,
+    A_N_MISSING,
     A_NEEDED,
     EVENT,
+    EXPAND,
     LEAF,
+    NEED_EXPANSION,
     NEED_SPACE,
     NODE,
     NODE_ACTION,
@@ -41,6 +44,7 @@ from .layout import (
     T_TRIE_SKIP,
     T_WORDS,
 )
+from .step import miss
 
 
 @kernel(
@@ -56,7 +60,8 @@ def count_characters(
     state, by its index: between[i] is 1 if a character may begin there, missing[i] how many more
     have to come. token_counts[id] becomes the number of characters begun or missing behind them for
     tokens that stay inside, -2 minus those begun for tokens whose last byte is the quote, -1 for
-    all others; place_counts[node] the number at trie nodes behind the quote.
+    all others; place_counts[node] the number at trie nodes behind the quote. Returns NEED_EXPANSION
+    where a state has to be made first.
     """
     classes = view_u8(tables, T_CLASSES)
     actions = view_i32(tables, T_ACTIONS)
@@ -72,6 +77,7 @@ def count_characters(
         token_counts[i] = -1
     counts[0] = 0
     counts[half] = state
+    arena[A_N_MISSING] = 0
     v = np.int64(0)
     last = np.int64(tables[T_TRIE_NODES])
     while v < last:
@@ -84,6 +90,8 @@ def count_characters(
             continue
         action = np.int64(actions[now + classes[byte[v]]])
         if action <= 0:
+            if action == EXPAND:
+                miss(arena, now, -1)
             v = np.int64(skip[v])
             continue
         if action != end:
@@ -96,7 +104,7 @@ def count_characters(
             else:
                 token_counts[order[i]] = n + missing[(action - start) >> shift]
         v += 1
-    return np.int64(0)
+    return np.int64(NEED_EXPANSION if arena[A_N_MISSING] != 0 else 0)
 
 
 @kernel("int64(int16[::1], int64, int64, uint32[::1])")

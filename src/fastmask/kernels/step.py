@@ -100,6 +100,9 @@ def miss(arena, register, symbol):
     """Note that the move of a register, or a state (symbol -1), has to be made, perhaps again."""
     missing = view_i32(arena, A_MISSING)
     count = np.int64(arena[A_N_MISSING])
+    last = 2 * count - 2
+    if last >= 0 and missing[last] == register and missing[last + 1] == symbol:
+        return np.int64(0)  # as on every byte of a state that is not made
     if 2 * count < missing.size:
         missing[2 * count] = register
         missing[2 * count + 1] = symbol

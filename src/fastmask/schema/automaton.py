@@ -19,6 +19,7 @@ import numpy as np
 
 from .._arrays import I32
 from ..automata import Dfa
+from ..embedding import Embedded
 from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
@@ -72,7 +73,7 @@ class SchemaAutomaton:
             self.emptiness = SpelledEmptiness(formulas, policy, self.alphabet)
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
-        self._embedded: dict[Dfa, int] = {}
+        self._embedded: dict[tuple[Dfa, int], Embedded] = {}
         self._rules: dict[tuple[Any, ...], Any] = {}
         self._gaps: dict[str, int] = {}
         self._read: dict[int, Key] = {}
@@ -289,28 +290,29 @@ class SchemaAutomaton:
         union = languages[0]
         for language in languages[1:]:
             union = union | language
-        return self.embed(union, self.end)
+        return self.embed(union, self.end, is_whole=False)
 
-    def embed(self, dfa: Dfa, end: int) -> int:
+    def embed(self, dfa: Dfa, end: int, is_whole: bool = True) -> int:
         """Lay out an automaton; where it accepts and cannot go on it does as ``end`` does.
 
         Returns its first state, 0 if it accepts nothing. An accepting state from which nothing more
-        can be read is ``end`` itself.
+        can be read is ``end`` itself. Unless ``is_whole`` states that are not near the first one
+        are written when a text first reaches them.
         """
         dfa = self.alphabet.restricted(dfa)
         if dfa.is_empty:
             return 0
+        if dfa.n_states == 2 and not dfa.table.any():
+            return end
         key = (dfa, end)
-        first = self._embedded.get(key)  # type: ignore[call-overload]
-        if first is not None:
-            return int(first)
-        tables = self.tables
-        free = tables.new_states(dfa.n_states - 1)
-        first = dfa.embed(tables.record.words, free, end)
-        if end == self.end:
-            tables.share(dfa, free >> tables.shift)
-        self._embedded[key] = first  # type: ignore[index]
-        return first
+        embedded = self._embedded.get(key)
+        if embedded is None:
+            is_shared = end == self.end
+            embedded = self._embedded[key] = Embedded(self.tables, dfa, end, is_shared=is_shared)
+            embedded.write(embedded.start)
+        if is_whole:
+            embedded.write_all()
+        return embedded.start
 
     def guarded(
         self, keys: list[tuple[bytes, int]], root: int, places: I32, of_code: dict[int, str]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..automata import Dfa
+from ..embedding import Counted, Embedded
 from ..kernels import layout
 from .string_text import any_string
 
@@ -145,17 +146,11 @@ def count_characters(
     dfa, missing = strings.dfa, strings.missing
     limit = _NO_LIMIT if most is None else most
     n = dfa.n_states
-    plain = tables.new_states(n - 1) >> tables.shift
-    copy = tables.new_states(n - 1) >> tables.shift
-    ids = (np.arange(n) + plain - 1) << tables.shift
-    ids[0], ids[strings.end] = 0, end
-    actions = ids.astype(np.int32)[dfa.table[1:]]
-    np.take(actions, dfa.classes, 1, tables.actions[plain : plain + n - 1, :256], "clip")
-    tables.share(dfa, plain)
-
-    ids = (np.arange(n) + copy - 1) << tables.shift
-    ids[0] = 0
     program = tables.program
+    plain = Embedded(tables, dfa, end, strings.end)
+    closed = program(layout.ENOUGH, least, 0, end) if least else end
+    counting = Embedded(tables, dfa, closed, strings.end, is_shared=False)
+    ids = counting.codes[0].astype(np.int64)
     room = limit - missing
     begun = np.zeros(n, np.int64)  # one more character begins with the move to a state
     possible = room > 0
@@ -164,21 +159,12 @@ def count_characters(
     within = ids.copy()  # moves inside a character, to where more may be missing than seemed
     if most is not None:
         within[1:] = tables.programs(layout.AT_MOST, room[1:], 0, ids[1:])
-    closed = program(layout.ENOUGH, least, 0, end) if least else end
-    begun[strings.end] = within[strings.end] = ids[strings.end] = closed
-    table = dfa.table
-    begins, ends, stays = (codes.astype(np.int32)[table] for codes in (begun, within, ids))
-    farther = missing[table] > missing[:, None]
-    moves = np.where(strings.between[:, None], begins, np.where(farther, ends, stays))[1:]
-    np.take(moves, dfa.classes, 1, tables.actions[copy : copy + n - 1, :256], "clip")
-
+    begun[strings.end] = within[strings.end] = closed
+    counting.codes = np.stack((ids, begun, within)).astype(np.int32)
+    counting.between = strings.between.astype(np.uint8)
+    counting.missing = missing
     bounds = program(layout.COUNT, limit - int(missing[1:].max()), least, 0)
-    tables.count(
-        copy << tables.shift,
-        plain << tables.shift,
-        strings.between[1:],
-        missing[1:],
-        end,
-        bounds,
-    )
-    return program(layout.SET, 0, 0, int(ids[dfa.start]))
+    between = counting.between[1:]
+    lacking = missing[1:].astype(np.int16)
+    tables.count(Counted(counting.first, plain.first, between, lacking, end, bounds))
+    return program(layout.SET, 0, 0, counting.start)

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from .._arrays import I32, U8, contiguous
+from .._arrays import I32, U8
 from ..automata import LAST_CODE_POINT, MAX_CELLS, MAX_STATES, Arrays, Dfa, Nfa, any_text
 from ..errors import BudgetError
 from ..kernels import spelling as _kernels
@@ -54,7 +54,7 @@ def spelled(strings: Dfa, every: bool = False) -> Dfa:
     """
     if strings.is_empty:
         return strings
-    classes, table = contiguous(strings.classes, np.uint8), contiguous(strings.table, np.int32)
+    classes, table = strings.arrays.classes, strings.arrays.table
     n_states, n_columns = table.shape
     kinds, ends = np.unique(strings.labels, return_inverse=True)
     first = n_states + len(kinds) - 1
