@@ -23,6 +23,7 @@ from fastmask.schema.constants import (
     exact,
     json_number,
 )
+from fastmask.schema.formulas import Formulas
 from fastmask.schema.members import assign
 from fastmask.schema.normalise import normalise
 from fastmask.schema.numbers import first_numbers
@@ -88,6 +89,23 @@ def test_numbers_beyond_floats_come_back():
 
 
 # How small the normal form stays.
+
+
+def test_words_of_patterns_are_tags(monkeypatch):
+    def branch(words):
+        kinds = {"type": "string", "pattern": f"^({words})$"}
+        return {"type": "object", "required": ["t"], "properties": {"t": kinds}}
+
+    def asked(self, one, two):
+        raise AssertionError("the tags tell the branches apart")
+
+    tags = [f"{c}|{c}{c}" for c in "abcdefgh"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Formulas, "are_apart", asked)
+        assert len(root({"oneOf": [branch(words) for words in tags]})) <= len(tags)
+    formulas = normalise({"oneOf": [branch("a|b"), branch("b|c")]})
+    verdicts = {t: formulas.holds(formulas.root, {"t": t}) for t in "abcd"}
+    assert verdicts == {"a": True, "b": False, "c": True, "d": False}
 
 
 @pytest.mark.parametrize(

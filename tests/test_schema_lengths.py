@@ -129,6 +129,33 @@ def test_where_characters_begin_and_how_many_are_missing():
     assert not escape.between[escape.dfa.run(b"\\")]
 
 
+@pytest.mark.parametrize(
+    "pattern", ["^a", "b$", "^(aa|b)*c?$", "^a{2,4}$", "^(ab)*$", "^[ab]{3,}$"]
+)
+def test_which_numbers_of_characters_can_be_read(pattern):
+    strings = Characters(spelled(language_of("pattern", pattern)))
+    moves = [
+        {(t, strings.between[s]) for _, _, t in strings.dfa.byte_ranges(s) if t != strings.end}
+        for s in range(strings.dfa.n_states)
+    ]
+    ends = {s for s in range(strings.dfa.n_states) if strings.end in strings.dfa.table[s]}
+    reached = [[{0} if s in ends else set() for s in range(strings.dfa.n_states)]]
+    for _ in range(60):  # moves; the numbers of characters that so many at most read to the end
+        last = reached[-1]
+        reached.append(
+            [
+                last[s] | {n + int(begins) for t, begins in moves[s] for n in last[t]}
+                for s in range(strings.dfa.n_states)
+            ]
+        )
+    inner = [s for s in range(1, strings.dfa.n_states) if s != strings.end]
+    numbers = reached[-1]
+    assert [min(numbers[s]) for s in inner] == strings.missing[inner].tolist()
+    if strings.is_dense:
+        assert all(set(range(min(numbers[s]), 8)) <= numbers[s] for s in inner)
+    assert strings.is_endless == all(max(numbers[s]) > 8 for s in inner)
+
+
 def test_bounds_past_all_texts():
     compiler = fm.GrammarCompiler(fm.toy.VOCABULARY)
     for schema in ({"maxLength": 10**30}, {"maxLength": 10**12, "minLength": 1}):

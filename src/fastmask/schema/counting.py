@@ -109,30 +109,19 @@ class _Edges:
         before, after = missing[self.source], missing[self.target]
         near = (self.target != self.end) & (after <= before)
         near &= after >= before - (self.begins & (before > 0))
-        good = np.ones(self.n_states, np.bool_)
-        while True:
-            following = self._some(near & good[self.target])
-            following[[0, self.end]] = True
-            if (following == good).all():
-                return bool(good.all())
-            good = following
+        return self._everywhere(near)
 
     def can_go_on(self) -> bool:
         """Whether every state can come to one that comes again; every circle has a character."""
-        inside = self.target != self.end
-        good = np.ones(self.n_states, np.bool_)
-        good[[0, self.end]] = False
-        while True:
-            following = good & self._some(inside & good[self.target])
-            if (following == good).all():
-                return int(good.sum()) == self.n_states - 2
-            good = following
+        return self._everywhere(self.target != self.end)
 
-    def _some(self, of_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Of each state whether some move out of it is marked."""
-        some = np.zeros(self.n_states, np.bool_)
-        some[self.sources] = np.logical_or.reduceat(of_edge, self.firsts)
-        return some
+    def _everywhere(self, of_edge: npt.NDArray[np.bool_]) -> bool:
+        """Whether some move out of every state but those without any is marked.
+
+        Such moves lead to states with such moves, so they can be followed for ever.
+        """
+        some = np.logical_or.reduceat(of_edge, self.firsts)
+        return bool(some[self.sources != self.end].all())
 
 
 def count_characters(

@@ -274,6 +274,10 @@ def key_plans(formulas: Formulas, wanted: Objects, can: Can, more: int = 0) -> I
     yield from _Keys(formulas, wanted, can, more).plans(named)
 
 
+# Formulas of keys by name, and of keys that cells are to give.
+_Option: TypeAlias = tuple[dict[str, Value], list[tuple[Cell, Value]]]
+
+
 class _Keys:
     """The search behind `key_plans`."""
 
@@ -293,18 +297,21 @@ class _Keys:
     def plans(self, named: dict[str, Value]) -> Iterator[KeyPlan]:
         """Place the obligations one by one, then fill up to the least number of keys."""
         somewhere = self._wanted.somewhere
-        stack: list[tuple[int, dict[str, Value], list[tuple[Cell, Value]]]] = [(0, named, [])]
-        while stack:
-            number, taken, fresh = stack.pop()
+        options: list[Iterator[_Option]] = [iter([(named, [])])]
+        while options:
+            option = next(options[-1], None)
+            if option is None:
+                options.pop()
+                continue
+            taken, fresh = option
             self._steps.spend()
             if not self._fits(len(taken) + len(fresh)):
                 continue
-            if number == len(somewhere):
+            if len(options) > len(somewhere):
                 yield from self._filled(taken, fresh)
                 continue
-            where, value = somewhere[number]
-            places = self._places(where, value, taken, fresh)
-            stack.extend((number + 1, *option) for option in reversed(places))
+            where, value = somewhere[len(options) - 1]
+            options.append(self._places(where, value, taken, fresh))
 
     def _fits(self, number: int) -> bool:
         return self._wanted.longest is None or number <= self._wanted.longest
@@ -315,29 +322,27 @@ class _Keys:
         value: Value,
         taken: dict[str, Value],
         fresh: list[tuple[Cell, Value]],
-    ) -> list[tuple[dict[str, Value], list[tuple[Cell, Value]]]]:
+    ) -> Iterator[_Option]:
         """Where an obligation may go: a key in use, a declared key, an undeclared one."""
         formulas, can = self._formulas, self._can
-        options: list[tuple[dict[str, Value], list[tuple[Cell, Value]]]] = []
         for name in [*taken, *(name for name in self._names if name not in taken)]:
             if not formulas.in_class(name, where):
                 continue
             known = taken.get(name) or formulas.member(self._wanted, name)
             joined = formulas.conjunction(known, value)
             if joined is not FALSE and can(joined):
-                options.append(({**taken, name: joined}, fresh))
+                yield {**taken, name: joined}, fresh
         for i, (cell, known) in enumerate(fresh):
             joined = formulas.conjunction(known, value)
             if cell.lies_in(where) and joined is not FALSE and can(joined):
-                options.append((taken, [*fresh[:i], (cell, joined), *fresh[i + 1 :]]))
+                yield taken, [*fresh[:i], (cell, joined), *fresh[i + 1 :]]
         for cell in self._all_cells():
             used = sum(other is cell for other, _ in fresh)
             joined = formulas.conjunction(cell.value, value)
             if not cell.lies_in(where) or joined is FALSE or cell.room(used + 1) <= used:
                 continue
             if can(joined):
-                options.append((taken, [*fresh, (cell, joined)]))
-        return options
+                yield taken, [*fresh, (cell, joined)]
 
     def _filled(
         self, taken: dict[str, Value], fresh: list[tuple[Cell, Value]]

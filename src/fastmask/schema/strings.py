@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,8 @@ __all__ = [
     "surely_matches",
     "value_language",
 ]
+
+_Named: TypeAlias = tuple[str, str]  # a pattern or format
 
 _CHARACTERS = ((0, 0xD7FF), (0xE000, LAST_CODE_POINT))
 _LENGTH_LIMIT = 5_000
@@ -115,7 +117,7 @@ def language(formulas: Formulas, conjunction: Strings) -> Dfa:
     """The strings of a conjunction."""
     if conjunction.allowed is not None:
         return _constants(_candidates(formulas, conjunction))
-    dfa = _tested(formulas, conjunction)
+    dfa = _tested(conjunction.passes, conjunction.fails)
     if conjunction.shortest > 0 or conjunction.longest is not None:
         dfa = dfa.intersection(_lengths(conjunction.shortest, conjunction.longest))
     if conjunction.excluded:
@@ -143,12 +145,13 @@ def class_language(formulas: Formulas, test: Test) -> Dfa:
     return value_language(formulas, test) if isinstance(test, Value) else language_of(*test)
 
 
-def _tested(formulas: Formulas, conjunction: Strings) -> Dfa:
-    passes = [language_of(*test) for test in conjunction.passes]
-    dfa = passes[0] if passes else any_text()
-    for other in passes[1:]:
-        dfa = dfa.intersection(other)
-    for test in conjunction.fails:
+@lru_cache(maxsize=128)
+def _tested(passes: tuple[_Named, ...], fails: tuple[_Named, ...]) -> Dfa:
+    """The strings that pass some patterns and formats, and fail others."""
+    dfa = language_of(*passes[0]) if passes else any_text()
+    for test in passes[1:]:
+        dfa = dfa.intersection(language_of(*test))
+    for test in fails:
         dfa = dfa.difference(language_of(*test))
     return dfa
 
@@ -166,7 +169,7 @@ def _candidates(formulas: Formulas, conjunction: Strings) -> list[str]:
 def some_string(formulas: Formulas, conjunction: Strings) -> str | None:
     """A string of a conjunction, or None if there is none."""
     if conjunction.allowed is None and (conjunction.passes or conjunction.fails):
-        dfa = _tested(formulas, conjunction)
+        dfa = _tested(conjunction.passes, conjunction.fails)
         if conjunction.excluded:
             dfa = dfa.difference(_constants(conjunction.excluded))
         return _string_of_length(dfa, conjunction.shortest, conjunction.longest)
@@ -185,12 +188,34 @@ def has_string(formulas: Formulas, conjunction: Strings) -> bool:
     only_test = free and not conjunction.fails and not conjunction.excluded
     if only_test and len(conjunction.passes) == 1 and surely_matches(conjunction.passes[0]):
         return True
-    dfa = _tested(formulas, conjunction)
+    if _has_short_string(formulas, conjunction):
+        return True
+    dfa = _tested(conjunction.passes, conjunction.fails)
     if dfa.is_empty:
         return False
     if conjunction.excluded:
         return not language(formulas, conjunction).is_empty
     return free or _has_length(dfa, conjunction.shortest, conjunction.longest)
+
+
+def _has_short_string(formulas: Formulas, conjunction: Strings) -> bool:
+    """Whether the shortest string of one of the tests is in a conjunction."""
+    for test in conjunction.passes:
+        text = _shortest(*test)
+        if (
+            text is not None
+            and conjunction._fits(text)
+            and all(formulas.passes(other, text) for other in conjunction.passes)
+            and not any(formulas.passes(other, text) for other in conjunction.fails)
+        ):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4_096)
+def _shortest(kind: str, name: str) -> str | None:
+    text = language_of(kind, name).shortest()
+    return None if text is None else text.decode()
 
 
 def _has_length(dfa: Dfa, shortest: int, longest: int | None) -> bool:
