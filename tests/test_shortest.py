@@ -615,3 +615,12 @@ def test_the_completion_of_many_different_items():
     matcher = GrammarMatcher(COMPILER.compile_json_schema(schema, whitespace="none"))
     assert matcher.accept_bytes("[[1,2")
     assert least_bytes(matcher) == len("],[") + 10 * 2 + 29 * 3 + 38 * 2 + len("]]") - 1
+
+
+def test_a_search_that_takes_too_long_is_given_up(monkeypatch):
+    compiled = GrammarCompiler(BYTES).compile_json_schema({"type": "object", "minProperties": 9})
+    with monkeypatch.context() as patched:
+        patched.setattr(distances, "_SECONDS", -1.0)
+        with pytest.raises(BudgetError, match="seconds"):
+            shortest_completion(GrammarMatcher(compiled))
+    assert len(json.loads(shortest_completion(GrammarMatcher(compiled)).text)) == 9

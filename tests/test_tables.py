@@ -183,3 +183,20 @@ def test_tables_past_their_limit_are_refused_with_the_way_out():
 def test_memory_is_that_of_the_grammar_alone():
     small, large = tables_of('root ::= "a"'), tables_of('root ::= "a"', fm.Vocabulary.gpt2())
     assert small.memory_size_bytes == large.memory_size_bytes
+
+
+def test_a_state_that_was_given_up_is_not_tried_again():
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema({"type": "object"})
+    tables = compiled.tables
+    state = tables.new_states(1)
+    tried = []
+
+    def give_up(state: int) -> None:
+        tried.append(state)
+        raise fm.BudgetError("steps", 8, "use fewer", "#/items")
+
+    tables.defer(state, give_up)
+    for _ in range(3):
+        with pytest.raises(fm.BudgetError, match="8 steps at #/items: use fewer"):
+            tables.make_state(state)
+    assert tried == [state]

@@ -17,6 +17,7 @@ the simplest item, so it may be a byte or two too large.
 from __future__ import annotations
 
 import heapq
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ __all__ = ["UNREACHABLE", "Distances"]
 
 #: The distance of what can never be finished.
 UNREACHABLE = 1 << 60
-_BUDGET = 1_000_000  # places looked at for one question
+_SECONDS = 5.0  # for one question: a place may take the front end long to make
 _MOST_KEPT = 200_000  # searches
 
 _GOAL, _PLACE, _CALL = 0, 1, 2
@@ -121,10 +122,15 @@ class Distances:
         self._tables = tables
         self._searches: dict[_Place, _Search] = {}
         self._moves: dict[tuple[int, int], tuple[int, int]] = {}
+        self._deadline = 0.0
         self._codes: dict[int, list[tuple[int, Mask]]] = {}
         rank = np.full(1 << tables.shift, len(_ORDER))
         np.minimum.at(rank, tables.byte_classes[list(_ORDER)], np.arange(len(_ORDER)))
         self._rank = rank  # of each column by its best byte
+
+    def begin(self) -> None:
+        """Begin a question, whose searches are given up when they take too long together."""
+        self._deadline = time.monotonic() + _SECONDS
 
     def of_place(self, state: int, register: int) -> int:
         """Bytes from a place to the end of its frame; `UNREACHABLE` if there is none.
@@ -134,7 +140,7 @@ class Distances:
         Raises
         ------
         BudgetError
-            The search was given up.
+            The search was given up, see `begin`.
         """
         if state == self._tables.final_state:
             return 0
@@ -169,7 +175,6 @@ class Distances:
 
     def _run(self, first: _Search) -> None:
         """Finish a search, and of those it needs as much as it asks for."""
-        left = _BUDGET
         asked = [(first, UNREACHABLE)]
         while asked:
             search, bound = asked[-1]
@@ -184,9 +189,8 @@ class Distances:
             if length > bound:
                 asked.pop()
                 continue
-            left -= 1
-            if not left:
-                raise BudgetError("places", _BUDGET, "the shortest end is too far to be looked for")
+            if time.monotonic() > self._deadline:
+                raise BudgetError("seconds", _SECONDS, "the shortest end is too far to look for")
             heapq.heappop(search.queue)
             if kind == _GOAL:
                 self._finish(search, length, *what)

@@ -202,6 +202,7 @@ class Completions:
     def _measure(self, arena: Arena, configuration: int) -> int:
         """The same under both locks: the sum over the frames of the nearest stack."""
         cells = arena.record.bound(layout.A_CELLS)
+        self._distances.begin()
         least = self._least
         least[layout.NIL] = 0
         todo = [configuration]

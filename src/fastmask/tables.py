@@ -13,10 +13,11 @@ once and never move, so that kernels may read them while they grow.
 from __future__ import annotations
 
 import bisect
+import copy
 import functools
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,11 @@ _first = operator.attrgetter("first")
 @functools.lru_cache(maxsize=16)
 def _absent_bytes(vocabulary: Vocabulary) -> bytes:
     return vocabulary.absent_bytes
+
+
+def _give_up(error: BudgetError, state: int) -> NoReturn:
+    """Say again why a state was given up."""
+    raise copy.copy(error)
 
 
 def _leaves(grammar: Grammar, kind: type) -> list[Any]:
@@ -475,7 +481,12 @@ class Tables:
         """Write a deferred state."""
         make = self._deferred.get(state)
         if make is not None:
-            make(state)
+            try:
+                make(state)
+            except BudgetError as error:
+                # Said again at once, since to try again takes as long.
+                self._deferred[state] = functools.partial(_give_up, copy.copy(error))
+                raise
             del self._deferred[state]
         else:
             at = bisect.bisect(self._embedded, state, key=_first) - 1

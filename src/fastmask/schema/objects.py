@@ -49,6 +49,7 @@ class ObjectFrame:
 
     __slots__ = (
         "apart",
+        "can_finish",
         "count",
         "gone",
         "gone_before",
@@ -77,6 +78,7 @@ class ObjectFrame:
         self.gone: frozenset[str] = frozenset()  # named keys that may not come
         self.gone_before = self.gone
         self.register = 0
+        self.can_finish: bool | None = None  # once it was asked
 
     def move(self, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -386,7 +388,9 @@ class ObjectRule:
                 return True
             if longest is None and any(language is None for language, _, _ in self._classes):
                 return True  # one more key makes the difference
-        return self._can_settle(frame)
+        if frame.can_finish is None:
+            frame.can_finish = self._can_settle(frame)
+        return frame.can_finish
 
     def _gone(self, frame: ObjectFrame) -> set[str | None]:
         """Keys that cannot come any more: those seen, and where there is an order those before."""
