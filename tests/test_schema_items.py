@@ -19,11 +19,13 @@ BYTES = [bytes([i]) for i in range(256)]
 LONGER = [
     *(b'","', b",1", b"1,2", b'a",', b'","a"', b'","b","', b'"]', b"},{", b'{"a":1}', b", 1"),
     *(b", 2]", b"[1,1", b"[1,2", b'":1,"', b'"b":2', b"true,", b",true", b"],[", b"[],[", b"1.0"),
-    *(b",1.0]", b"1e0", b"0,0]", b"-0", b'b","a","', b"[[],", b',""'),
+    *(b",1.0]", b"1e0", b"0,0]", b"-0", b'b","a","', b"[[],", b',""', b'"},', b'},{"', b'"},"'),
+    *(b'},{"a":1}', b'},{"a":2', b"},{}", b'},{"c', b"],[1", b"],[]]", b"},[", b'"],["', b'],"'),
 ]
 VOCABULARY = fm.Vocabulary([*BYTES, b"<end>", *LONGER], eos_token_ids=[256])
 ENDLESS = {"type": "array", "uniqueItems": True}
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+CLOSED = {"type": "object", "additionalProperties": False}
 TWINS = {"type": "array", "not": {"uniqueItems": True}}
 
 MANY = ["".join(letters) for n in range(7) for letters in itertools.product("ab", repeat=n)]
@@ -50,6 +52,14 @@ SCHEMAS: list[dict[str, Any]] = [
     {**ENDLESS, "items": {"enum": MANY}, "minItems": 2},
     {"items": {**ENDLESS, "items": {"enum": MANY}, "maxItems": 2}},
     {"additionalProperties": {**ENDLESS, "items": INTEGER}},
+    {**ENDLESS, "items": {**CLOSED, "properties": {"a": INTEGER, "b": STRING}}},
+    {**ENDLESS, "items": {**CLOSED, "properties": {"a": {"enum": [1, 2]}}}},
+    {**ENDLESS, "items": {**CLOSED, "properties": {"a": {"maximum": 1}}, "required": ["a"]}},
+    {**ENDLESS, "items": {"anyOf": [STRING, {"type": "array", "items": INTEGER}]}, "minItems": 2},
+    {**ENDLESS, "items": {"type": "array", "items": {"type": "boolean"}}, "maxItems": 3},
+    {**ENDLESS, "items": {"type": "object", "maxProperties": 1}},
+    {**ENDLESS, "items": {"type": "object", "additionalProperties": {"enum": [1, "b"]}}},
+    {**TWINS, "items": {"type": ["object", "array"]}},
     TWINS,
     {**TWINS, "items": INTEGER, "maxItems": 3},
     {**TWINS, "prefixItems": [INTEGER, STRING], "items": {"type": "boolean"}, "maxItems": 4},

@@ -251,6 +251,8 @@ class Arena:
             places = np.flatnonzero(read >= 0)
             known = list(zip(tokens[places].tolist(), read[places].tolist(), strict=True))
             rows.doubtful[leaf] = known
+            if not known:
+                rows.settle(leaf)
         return known
 
     def allowed_bytes(self, matcher: I64, configuration: int) -> npt.NDArray[np.bool_]:

@@ -173,8 +173,13 @@ class Rows:
             if sys.getrefcount(block) <= _UNSHARED:
                 ROWS.give_back(block)
 
+    def settle(self, leaf: int) -> None:
+        """Say that no text decides more tokens of a leaf's row."""
+        nodes = self.record.bound(layout.R_NODES)
+        nodes[layout.NODE * leaf + layout.NODE_FLAGS] &= ~layout.TEXTUAL
+
     def flags(self, leaf: int) -> int:
-        """COMPLETE, FULL and VACANT of a leaf's row."""
+        """COMPLETE, FULL, VACANT and TEXTUAL of a leaf's row."""
         return int(self.record.bound(layout.R_NODES)[layout.NODE * leaf + layout.NODE_FLAGS])
 
     @property

@@ -51,6 +51,7 @@ from .layout import (
     REFUSED,
     RETURN,
     SET,
+    SOME_TEXT,
     STEP,
     T_ACTIONS,
     T_CLASSES,
@@ -331,7 +332,8 @@ def read_tokens(matcher, rows, configuration, token_ids, first, read):
     """Read each of token_ids[first:] from ``configuration`` as far as no text decides.
 
     read[i] becomes the number of bytes before the step that depends on the text, or -1 for a token
-    that comes to none. Needs the arena's lock. On a negative status A_RESULT is where to go on.
+    that comes to none or is refused whatever the text. Needs the arena's lock. On a negative status
+    A_RESULT is where to go on.
     """
     tables = record_at(matcher[M_TABLES], T_SIZE)
     arena = record_at(matcher[M_ARENA], A_SIZE)
@@ -350,24 +352,33 @@ def read_tokens(matcher, rows, configuration, token_ids, first, read):
         arena[A_RESULT] = item
         arena[A_STEPS] = 0
         arena[A_TOP] = arena[A_CAPACITY]
+        arena[A_TEXT] = NO_TEXT
         read[item] = -1
         source = np.int64(0)
         count = np.int64(n_start)
         for i in range(offsets[token], offsets[token + 1]):
             target = third if source != third else 2 * third
             column = np.int64(classes[data[i]])
+            before = count
             count = np.int64(
-                general_step(tables, arena, rows, budget, source, count, KEEP, column, 0, target)
+                general_step(tables, arena, rows, budget, source, before, KEEP, column, 0, target)
             )
             if count == NEED_TEXT:
                 read[item] = i - offsets[token]
-                break
+                arena[A_TEXT] = SOME_TEXT
+                count = np.int64(
+                    general_step(
+                        tables, arena, rows, budget, source, before, KEEP, column, 0, target
+                    )
+                )
             if count < 0 or arena[A_N_MISSING] != 0:
                 return count if count < 0 else np.int64(NEED_EXPANSION)
             if count > third or arena[A_NEEDED] != 0:
                 arena[A_NEEDED] = A_THREADS
                 return np.int64(NEED_SPACE)
             if count == 0:
+                read[item] = -1
                 break
             source = target
+    arena[A_TEXT] = NO_TEXT
     return np.int64(0)

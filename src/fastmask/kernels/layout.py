@@ -29,7 +29,8 @@ PROGRAM = -4  # program p has the action code PROGRAM - p
 # Programs are (kind, a, b, then) in PROG.
 PUSH = 1  # a: first state of the callee, b: state to return to or 0 for a tail call, then: its rank
 CHOICE = 2  # a: offset into ALTS, b: count; every one of those actions at once
-# a: symbol, b: KEY_TEXT or ITEM_TEXT if the text just read decides; the register's move, by MOVES
+# a: symbol, b: KEY_TEXT or ITEM_TEXT if the text just read decides; the register's move, by MOVES;
+# then: (ITEM_TEXT) action that leads on wherever some text does
 STEP = 3
 SET = 4  # a: register, then: action
 JUMP = 5  # a: state to go on from with the same byte
@@ -230,10 +231,11 @@ A_PENDING = 14  # int32[4 * n]
 A_NEEDED = 16  # slot of the buffer that was too small (negative: of the rows' record)
 A_MISSING = 28  # int32[2 * n]: what to make: registers of moves and their symbols, or states and -1
 A_N_MISSING = 31
-A_TEXT = 30  # the symbol of the text just read, or NO_TEXT, or ANY_TEXT: in a mask any text will do
+A_TEXT = 30  # the symbol of the text just read, or one of these
 A_GUESSED = 7  # set where a walk left out what an item's text decides
-NO_TEXT = -1
-ANY_TEXT = -2
+NO_TEXT = -1  # who needs it has to ask
+ANY_TEXT = -2  # in a mask: what is so whatever it was
+SOME_TEXT = -3  # what may be so whatever item it was
 A_TOP = 17  # first free scratch cell
 A_STEPS = 18  # item steps of the running call
 A_STATE = 19  # per-depth state of a walk: int32[n]

@@ -56,6 +56,7 @@ from .layout import (
     READ,
     RETURN,
     SET,
+    SOME_TEXT,
     STEP,
     T_ACTIONS,
     T_ALTS,
@@ -264,6 +265,13 @@ def general_step(tables, arena, rows, budget, source, count, resume, column, pla
                         symbol = np.int64(arena[A_TEXT])
                         if symbol == NO_TEXT:
                             return NEED_TEXT
+                        if symbol == SOME_TEXT and programs[at + 2] == ITEM_TEXT:
+                            n_work = add_work(
+                                work, arena, n_work, programs[at + 3], register, below, 0
+                            )
+                            continue
+                        if symbol == SOME_TEXT:
+                            symbol = np.int64(programs[at + 1])
                     elif programs[at + 2] == ITEM_TEXT:
                         arena[A_GUESSED] = 1
                     move = derive(tables, register, symbol)

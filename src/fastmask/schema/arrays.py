@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels import layout
-from .automaton import MOST_DIFFERENT, VALUE_BYTES, finite
+from .automaton import FIRST_BYTES, MOST_DIFFERENT, VALUE_BYTES, finite
 from .constants import Constant, Key
 from .containers import Arrays
 from .item_counts import Counting, VagueFrame
@@ -114,15 +114,19 @@ class ArrayRule:
             ]
             self._is_few = None not in lists
             self._few = frozenset(lists[-1] or ())
+        # Whether there are always values that did not come.
+        self._is_endless = c.unique is True and is_alike and automaton.is_endless(c.rest)
         reads_items = c.unique is not None and not self._is_few
         self._reads_items = reads_items
         if reads_items:
             self.tables.item_end = automaton.item_end
         self._fresh = FreshStrings(automaton, self._back)
-        new_symbol = self.tables.registers.new_symbol
-        self._begin, self._close, self._comma, self._close_empty = (new_symbol() for _ in range(4))
+        symbols = self.tables.registers.new_symbols(4).tolist()
+        self._begin, self._close, self._close_empty, self._comma = symbols
         step, program = layout.STEP, self.tables.program
-        comma = program(step, self._comma, layout.ITEM_TEXT if reads_items else 0)
+        comma = program(step, self._comma)
+        if reads_items:
+            comma = program(step, self._comma, layout.ITEM_TEXT, self._behind_some_item())
         at_once = program(step, self._close_empty)
         self._open = self._write_states(
             comma, program(step, self._close), program(step, self._begin), at_once
@@ -138,7 +142,7 @@ class ArrayRule:
         pending = tuple(range(len(c.somewhere)))
         seen = _Seen(0, (0,) * len(c.counts), pending, _NONE, left_out, c.unique is not False)
         # A line break behind the bracket promises an item.
-        is_empty = bool(self.automaton.line(self.depth)) and not self._options(seen)
+        is_empty = bool(self.automaton.line(self.depth)) and not self._goes_on(seen)
         state = self._open_empty if is_empty else self._open
         return self.tables.program(layout.SET, self._frame(seen).register, 0, state)
 
@@ -208,6 +212,18 @@ class ArrayRule:
         register = listed.register(c.shortest, most, self._next)
         return program(layout.SET, register, 0, opening)
 
+    def _behind_some_item(self) -> int:
+        """The state behind a comma from which all is read that may begin an item, and all else."""
+        tables = self.tables
+        anything = tables.new_states(1)
+        tables.row(anything)[:] = anything
+        begin = tables.new_states(1)
+        for value in (*self.conjunction.prefix, self.conjunction.rest):
+            for type_, first_bytes in FIRST_BYTES.items():
+                if value.types >> type_ & 1:
+                    tables.row(begin)[[*first_bytes]] = anything
+        return self.automaton.behind_comma(begin, self.depth + 1)
+
     def _vague_action(self) -> int:
         """What a mask may do behind a comma whatever the item before it was.
 
@@ -217,7 +233,7 @@ class ArrayRule:
         c, automaton = self.conjunction, self.automaton
         if c.prefix or c.counts or c.somewhere or c.longest is not None or c.excluded:
             return layout.DEAD
-        bodies = automaton.unending(c.rest)
+        bodies = automaton.unending(c.rest, self.depth + 1)
         if not bodies:
             return layout.DEAD
         frame = VagueFrame(bodies)
@@ -253,12 +269,14 @@ class ArrayRule:
     def _item_actions(self, after: _Seen, value: Value) -> Iterator[int]:
         """The actions on the first byte of an item, behind which ``after`` is known."""
         program, register = self.tables.program, self._frame(after).register
+        holds = self._is_endless
         if self._reads_items:
             strings = self._fresh.action(value)
             if strings:
                 yield program(layout.SET, register, 0, strings)
                 value = self.automaton.formulas.conjunction(value, self._fresh.others)
-        if value is not FALSE and not self.automaton.is_empty(value):
+                holds = False
+        if holds or (value is not FALSE and not self.automaton.is_empty(value)):
             call = self.automaton.call(value, self.depth + 1, self._back)
             yield program(layout.SET, register, 0, call)
 
@@ -273,9 +291,16 @@ class ArrayRule:
 
     def behind_item(self, seen: _Seen) -> tuple[int, int]:
         """The register behind a comma, and the action to go on with."""
-        if not self._options(seen):
+        if not self._goes_on(seen):
             return 0, layout.DEAD
         return self._frame(seen).register, self._next
+
+    def _goes_on(self, seen: _Seen) -> bool:
+        """Whether one more item may come."""
+        if self._is_endless:
+            longest = self.conjunction.longest
+            return longest is None or seen.n < longest
+        return bool(self._options(seen))
 
     def _remembers(self, seen: _Seen) -> bool:
         """Whether values that come matter later and are told by their texts."""
@@ -311,7 +336,7 @@ class ArrayRule:
                 pending = tuple(i for i in seen.pending if i not in settled)
                 behind = seen._replace(n=seen.n + 1, counts=counts, pending=pending, first=False)
                 for after_item, item in self._apart(behind, self._different(behind, wanted)):
-                    if item is FALSE or is_empty(item):
+                    if not self._is_endless and (item is FALSE or is_empty(item)):
                         continue
                     if self._can_finish(after_item):
                         options.append((after_item, item))
@@ -353,7 +378,7 @@ class ArrayRule:
 
     def _needed(self, behind: _Seen) -> frozenset[Key]:
         """Values that have to be kept for items to come, so that the one before must not be."""
-        if self._may_close(behind) or self._vague:
+        if self._is_endless or self._may_close(behind) or self._vague:
             return _NONE
         constants, emptiness = self.automaton.formulas.constants, self.automaton.emptiness
         rest = self._rest(behind)
@@ -405,7 +430,7 @@ class ArrayRule:
 
     def _can_finish(self, seen: _Seen) -> bool:
         """Whether an array that has come so far can be finished."""
-        if self._may_close(seen) or seen.first:
+        if self._is_endless or self._may_close(seen) or seen.first:
             return True
         c = self.conjunction
         if (

@@ -24,8 +24,9 @@ from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
 from .alphabet import SpelledEmptiness, alphabet_without
-from .constants import BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
+from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .counting import count_characters
+from .endless import Endlessness
 from .lists import LongList
 from .object_states import ObjectStates
 from .objects import ObjectRule, names_left_out
@@ -37,9 +38,18 @@ if TYPE_CHECKING:
     from ..tables import Tables
     from .formulas import Formulas
 
-__all__ = ["MOST_DIFFERENT", "VALUE_BYTES", "SchemaAutomaton", "finite"]
+__all__ = ["FIRST_BYTES", "MOST_DIFFERENT", "VALUE_BYTES", "SchemaAutomaton", "finite"]
 
-VALUE_BYTES = b'"-0123456789[{tfn'
+#: First bytes of values, by their type.
+FIRST_BYTES = {
+    NULL: b"n",
+    BOOLEAN: b"tf",
+    NUMBER: b"-0123456789",
+    STRING: b'"',
+    ARRAY: b"[",
+    OBJECT: b"{",
+}
+VALUE_BYTES = b"".join(FIRST_BYTES.values())
 _VALUE_COLUMNS = np.frombuffer(VALUE_BYTES, np.uint8)
 _MOST_INDENT = 40
 _MOST_SPACE = 64
@@ -71,6 +81,7 @@ class SchemaAutomaton:
         self.emptiness = formulas.emptiness
         if not self.alphabet.is_whole:
             self.emptiness = SpelledEmptiness(formulas, policy, self.alphabet)
+        self._endless = Endlessness(formulas)
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
         self._embedded: dict[tuple[Dfa, int], Embedded] = {}
@@ -84,6 +95,10 @@ class SchemaAutomaton:
     def is_empty(self, question: Any) -> bool:
         """Whether nothing is in a value formula, or in a conjunction."""
         return not self.emptiness.holds_something(question)
+
+    def is_endless(self, value: Value) -> bool:
+        """Whether endlessly many values are in a formula, as far as that is plain."""
+        return self.alphabet.is_whole and self._endless.holds(value)
 
     def spells_key(self, name: str) -> bool:
         """Whether the vocabulary has the bytes of some spelling of a key."""
@@ -185,8 +200,8 @@ class SchemaAutomaton:
             rule = self._rules[key] = kind(self, conjunction, depth)
         return rule
 
-    def unending(self, value: Value) -> int:
-        """The action on the first byte of strings and numbers of which no end is read.
+    def unending(self, value: Value, depth: int) -> int:
+        """The action on the first byte of values of which no end is read, at a depth of containers.
 
         Only those are there of which every beginning goes on in endlessly many ways, whatever few
         values are left out. 0 if there are none.
@@ -206,11 +221,28 @@ class SchemaAutomaton:
                     tables.row(first)[ord("1") : ord("9") + 1] = digits
                     row[ord("1") : ord("9") + 1] = digits
                     row[ord("-")] = first
+        for type_, byte in ((ARRAY, b"["), (OBJECT, b"{")):
+            if value.types >> type_ & 1 and self.alphabet.is_whole:
+                every = self.formulas.conjunctions(value, type_)
+                if any(map(self._endless.of_conjunction, every)):
+                    row[byte[0]] = self._beginning(type_, depth)
         if not row.any():
             return layout.DEAD
         state = tables.new_states(1)
         tables.row(state)[:] = row
         return tables.program(layout.JUMP, state)
+
+    def _beginning(self, type_: int, depth: int) -> int:
+        """The state behind the bracket of a container of which nothing is known to come.
+
+        In an object that is the quote of a key, behind which nothing is read.
+        """
+        behind = self.tables.new_states(1)
+        if type_ == ARRAY:
+            return behind
+        key = self.chain(b'"', behind)
+        line = self.line(depth + 1)
+        return self.chain(line, key) if line else self.gap(key, "")
 
     def key_of_text(self, symbol: int) -> Key:
         """The value that the text behind a symbol of `Tables.text_symbol` spells.
