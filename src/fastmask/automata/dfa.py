@@ -72,11 +72,11 @@ class Dfa:
         return cls.of_minimal(arrays)
 
     @classmethod
-    def of_minimal(cls, arrays: Arrays) -> Dfa:
-        """The automaton of arrays that are minimal and in order already."""
+    def of_minimal(cls, arrays: Arrays, digest: str | None = None) -> Dfa:
+        """The automaton of arrays that are minimal and in order already, and its `digest`."""
         dfa = object.__new__(cls)
         dfa._arrays = arrays
-        dfa._digest = None
+        dfa._digest = digest
         dfa._hash = None
         dfa._live_bytes = None
         return dfa

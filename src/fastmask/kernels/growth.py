@@ -16,6 +16,7 @@ from .cells import scratch_cell
 from .descent import chain_slot, take_steps
 from .groups import FEWEST, FOR_EVER, TOO_DEEP, UNMADE, UNSURE, lasting_groups, set_tokens
 from .layout import (
+    A_ASKED,
     A_CAPACITY,
     A_CELLS,
     A_FRAME,
@@ -121,6 +122,8 @@ from .local import begin_local, first_local, local_state
 from .moves import move_action
 from .registers import derive
 from .step import emit, general_step, miss
+
+MOST_ASKED = 3  # times that the groups of a root wait for states to be made
 
 
 @inner
@@ -246,9 +249,11 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         lasting = np.int64(
             lasting_groups(actions, classes, groups, live_of, lasting_of, shift, outcome, search)
         )
-        if lasting & UNSURE != 0:
+        if lasting & UNSURE != 0 and arena[A_ASKED] < MOST_ASKED:
+            arena[A_ASKED] += 1
             miss(arena, np.int64(search[UNMADE]), -1)
             return NEED_EXPANSION
+        arena[A_ASKED] = 0
         wanted = FOR_EVER | np.int64(tables[T_PLAIN])
         is_plain = lasting & wanted == wanted
         # Pseudo-columns, and the whole trie as one item if the local automaton does not do.

@@ -244,6 +244,7 @@ A_FRAMES = 23  # int32[5 * n]
 A_PREFIX = 25  # int32[n]: cells of a list before an insertion
 A_RESULT = 27  # configuration that an advance ended in
 A_NOTE = 32  # where a descent ended, see NOTE
+A_ASKED = 35  # how often a walk asked for more of the automaton before it went on without
 A_SEARCH = 36  # int32[SCRATCH]: scratch of `kernels.groups`
 A_LOCAL = 38  # int32[n << shift]: moves of local states by column, 0 if not made; `kernels.local`
 A_LOCAL_CONFIGURATION = 40  # int32[n]

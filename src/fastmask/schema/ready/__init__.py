@@ -1,8 +1,8 @@
 """Automata of formats that take 2 ms to a second to make, as files.
 
 A file holds the table row by row in runs of equal targets: the low bytes of the targets, their high
-bytes and the lengths, compressed; 1 to 45 KB each. The tests make every automaton anew and compare
-it with its file; `packed` writes one.
+bytes and the lengths, compressed, and the automaton's digest; 1 to 45 KB each. The tests make every
+automaton anew and compare it with its file; `packed` writes one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def packed(dfa: Dfa) -> bytes:
     sizes = np.array([*dfa.table.shape, len(runs)], "<i4")
     planes = (dfa.classes, dfa.labels, targets & 0xFF, targets >> 8, runs)
     content = sizes.tobytes() + b"".join(plane.astype(np.uint8).tobytes() for plane in planes)
-    return lzma.compress(content, preset=9)
+    return lzma.compress(content + bytes.fromhex(dfa.digest()), preset=9)
 
 
 def ready(name: str) -> Dfa | None:
@@ -58,9 +58,10 @@ def ready(name: str) -> Dfa | None:
     packed = resources.files(__name__).joinpath(f"{name}.xz").read_bytes()
     content = np.frombuffer(lzma.decompress(packed), np.uint8)
     n_states, n_columns, n_runs = content[:12].view("<i4").tolist()
-    classes, labels, low, high, runs = np.split(
-        content[12:], np.cumsum([256, n_states, n_runs, n_runs])
+    classes, labels, low, high, runs, digest = np.split(
+        content[12:], np.cumsum([256, n_states, n_runs, n_runs, n_runs])
     )
     targets = low.astype(np.int32) | high.astype(np.int32) << 8
     table = np.repeat(targets, runs).reshape(n_states, n_columns)
-    return Dfa.of_minimal(Arrays(classes.copy(), table, 1, labels.astype(np.int32), n_states - 1))
+    arrays = Arrays(classes.copy(), table, 1, labels.astype(np.int32), n_states - 1)
+    return Dfa.of_minimal(arrays, digest.tobytes().hex())
