@@ -26,6 +26,7 @@ from fastmask.sampling import (
     sample,
     shortest_completion,
 )
+from fastmask.schema_arenas import new_arena
 from fastmask.shortest import FewestTokens, completions
 from fastmask.vocabulary import Vocabulary
 from judge import random_grammar
@@ -241,7 +242,7 @@ def test_texts_in_two_arenas_and_threads():
     """A matcher keeps its arena when the grammar has begun another; both are asked in turn."""
     compiled = GrammarCompiler(BYTES).compile_gbnf(GRAMMARS["nested"])
     old = GrammarMatcher(compiled)
-    compiled._arena = compiled._new_arena(compiled.tables)
+    compiled._begin_in(new_arena(compiled.tables, 1 << 28))
     new = GrammarMatcher(compiled)
     assert old.accept_bytes("((")
     assert new.accept_bytes("[")

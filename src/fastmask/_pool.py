@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 __all__ = ["ROWS", "TABLES", "Pool"]
 
-_MOST = 16  # arrays kept of each kind
+_MOST = 48  # arrays kept of each kind
 _MOST_CLEARED = 1 << 22  # elements: to clear more costs as much as new pages
 
 

@@ -74,7 +74,6 @@ class Arena:
         "locate_leaf",
         "lock",
         "record",
-        "root",
         "row_limit",
         "rows",
         "tables",
@@ -121,7 +120,6 @@ class Arena:
         self.rows = Rows(tables, n_cells, n_nodes, self.row_limit)
         self._publish(self.rows)
         self.rows.add_block()
-        self.root = self._intern_start()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if hasattr(self, "rows") and not is_finalizing():
@@ -150,9 +148,13 @@ class Arena:
         self.record.bind(layout.A_CELLS, cells)
         rehash_cells(words)
 
-    def _intern_start(self) -> int:
-        """Configuration before any text."""
-        return int(intern_state(self.record.words, self.tables.start_state))
+    def configuration(self, state: int) -> int:
+        """The configuration of a state with nothing below it. Takes no lock."""
+        while True:
+            cell = int(intern_state(self.record.words, state))
+            if cell > 0:
+                return cell
+            self._make_room()
 
     def _make_room(self) -> None:
         """Double the buffer that a kernel found too small."""
@@ -345,12 +347,7 @@ class Arena:
         matcher[layout.M_TABLES] = self.tables.record.address
         matcher[layout.M_ARENA] = self.record.address
         with self.lock:
-            while True:
-                cell = intern_state(self.record.words, state)
-                if cell > 0:
-                    break
-                self._make_room()
-        matcher[layout.M_CONFIGURATION] = cell
+            matcher[layout.M_CONFIGURATION] = self.configuration(state)
         rows, leaf = self.leaf(matcher)
         return rows.view(leaf)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -27,6 +27,7 @@ from .context import ContextCounts, context_counts
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
+from .schema_arenas import new_arena, schema_arenas
 from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
 
@@ -39,6 +40,7 @@ _DEFAULT_LIMIT = 256 << 20
 _ARENA_CELLS = 1 << 20
 _GRAMMARS = "Grammar.from_* read one"
 _VOCABULARIES = "Vocabulary.from_* read one"
+_WORN, _FULL = 1 / 4, 7 / 8  # of the room in tables
 _FILE_VERSION = b"compiled grammar 1\n"
 
 
@@ -89,7 +91,18 @@ class CompiledGrammar:
     Any number of threads may use it.
     """
 
-    __slots__ = ("__weakref__", "_arena", "_budget", "_limit", "grammar", "stats", "vocabulary")
+    __slots__ = (
+        "__weakref__",
+        "_beginning",
+        "_budget",
+        "_limit",
+        "_n_texts",
+        "_schema",
+        "_used_by_first",
+        "grammar",
+        "stats",
+        "vocabulary",
+    )
 
     def __init__(
         self,
@@ -106,7 +119,8 @@ class CompiledGrammar:
         started = time.perf_counter()
         self.grammar = grammar
         self.vocabulary = vocabulary
-        self._arena = self._new_arena(Tables(grammar, vocabulary, self._budget))
+        self._schema = _only_schema(grammar)
+        self._begin_in(self._first_arena())
         networks = self.tables.networks
         self.stats = CompileStats(
             n_rules=len(networks.names) if networks else 1,
@@ -117,25 +131,55 @@ class CompiledGrammar:
             seconds=time.perf_counter() - started,
         )
 
-    def _new_arena(self, tables: Tables) -> Arena:
-        return Arena(tables, self._limit // (4 * tables.words))
+    def _first_arena(self) -> Arena:
+        if self._schema is None:
+            return self._new_arena()
+        arenas = schema_arenas(self.vocabulary)
+        return arenas.take(self._schema.source.policy_key, self._budget, self._limit)
+
+    def _new_arena(self) -> Arena:
+        grammar = None if self._schema else self.grammar
+        return new_arena(Tables(grammar, self.vocabulary, self._budget), self._limit)
+
+    def _begin_in(self, arena: Arena) -> None:
+        """Have texts begin in an arena."""
+        with arena.lock:
+            tables = arena.tables
+            state = tables.add_schema(self._schema) if self._schema else tables.start_state
+            self._beginning = arena, arena.configuration(state)
+        self._n_texts = 0
+        self._used_by_first = 0.0
+
+    def beginning(self) -> tuple[Arena, int]:
+        """The arena and the configuration in which a text begins now."""
+        arena, _ = self._beginning
+        if self._is_worn(arena):
+            # Matchers under way keep theirs; what they no longer need goes with them.
+            tables = arena.tables
+            self._begin_in(self._new_arena() if tables.is_open else new_arena(tables, self._limit))
+        return self._beginning
+
+    def _is_worn(self, arena: Arena) -> bool:
+        """Whether a text better begins in a fresh arena than where texts before it had parts made.
+
+        That is past a quarter of the room, or twice what there was behind the first of them.
+        """
+        used = arena.tables.share_used
+        self._n_texts += 1
+        if self._n_texts == 2:
+            self._used_by_first = used
+        limit = max(_WORN, min(2 * self._used_by_first, _FULL))
+        return arena.n_cells > _ARENA_CELLS or used > limit
 
     @property
     def arena(self) -> Arena:
-        """The arena for a text that begins now."""
-        arena = self._arena
-        if arena.n_cells > _ARENA_CELLS or not arena.tables.may_begin_text():
-            # Matchers under way keep theirs; what they no longer need goes with them.
-            tables = arena.tables
-            if tables.is_open:
-                tables = Tables(self.grammar, self.vocabulary, self._budget)
-            arena = self._arena = self._new_arena(tables)
-        return arena
+        """The arena in which a text began last; matchers keep those that they began with."""
+        return self._beginning[0]
 
     @property
     def tables(self) -> Tables:
         """The tables of a text that began last; matchers keep those that they began with."""
-        return self._arena.tables
+        return self.arena.tables
 
     @property
     def report(self) -> SchemaReport | None:
@@ -146,11 +190,11 @@ class CompiledGrammar:
     @property
     def memory_size_bytes(self) -> int:
         """Bytes beyond the vocabulary's own: tables, stack cells, decision trees and rows."""
-        return self.tables.memory_size_bytes + self._arena.memory_size_bytes
+        return self.tables.memory_size_bytes + self.arena.memory_size_bytes
 
     def context_counts(self) -> list[ContextCounts]:
         """How many tokens need no look at the stack, for every state that a mask has begun in."""
-        return context_counts(self._arena)
+        return context_counts(self.arena)
 
     def mask_table(self) -> I32:
         """The mask of every state, for a regular grammar.
@@ -173,7 +217,7 @@ class CompiledGrammar:
             )
         table = np.zeros((len(states), self.tables.words), np.int32)
         for row, state in zip(table, states, strict=True):
-            row[:] = self._arena.row_of_state(state)
+            row[:] = self.arena.row_of_state(state)
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -228,6 +272,12 @@ class CompiledGrammar:
             f"<CompiledGrammar: {self.stats.n_rules} rules, {self.stats.minimal_states} states "
             f"over {self.vocabulary.size:,} tokens>"
         )
+
+
+def _only_schema(grammar: Grammar) -> Schema | None:
+    """The schema that a grammar is, and nothing else."""
+    root = grammar.rules[grammar.root]
+    return root if isinstance(root, Schema) and len(grammar.rules) == 1 else None
 
 
 class GrammarCompiler:
@@ -293,11 +343,18 @@ class GrammarCompiler:
         return compiled
 
     def _drop_oldest(self) -> None:
-        sizes = {key: c.memory_size_bytes for key, c in self._compiled.items()}
-        total = sum(sizes.values())
+        uses = Counter(id(c.arena) for c in self._compiled.values())
+        total = self._size_bytes()
         while total > self.cache_limit_bytes and len(self._compiled) > 1:
-            key, _ = self._compiled.popitem(last=False)
-            total -= sizes[key]
+            _, oldest = self._compiled.popitem(last=False)
+            uses[id(oldest.arena)] -= 1
+            if not uses[id(oldest.arena)]:
+                total -= oldest.memory_size_bytes
+
+    def _size_bytes(self) -> int:
+        """Bytes of all that is remembered; schemas share arenas."""
+        holders = {id(c.arena): c for c in self._compiled.values()}
+        return sum(c.memory_size_bytes for c in holders.values())
 
     def clear_cache(self) -> None:
         """Forget every compiled grammar; those in use live on."""
@@ -308,7 +365,7 @@ class GrammarCompiler:
     def cache_size_bytes(self) -> int:
         """Bytes that the remembered grammars hold."""
         with self._lock:
-            return sum(c.memory_size_bytes for c in self._compiled.values())
+            return self._size_bytes()
 
     def compile_regex(self, pattern: str, dialect: str = "python") -> CompiledGrammar:
         """Compile `Grammar.from_regex`."""

@@ -94,7 +94,6 @@ class GrammarMatcher:
         advice = "GrammarCompiler(vocabulary).compile(grammar) makes one"
         expect(compiled, CompiledGrammar, "compiled", advice)
         self.compiled = compiled
-        self._arena = compiled.arena
         vocabulary = compiled.vocabulary
         self._stops: tuple[int, ...] = vocabulary.eos_token_ids
         if stop_token_ids is not None:
@@ -116,16 +115,17 @@ class GrammarMatcher:
             self._own_stops = np.array(self._stops or (-1,), np.int32)
             self._words[layout.M_STOPS] = self._own_stops.__array_interface__["data"][0]
             self._words[layout.M_STOPS + 1] = self._own_stops.size
-        self._words[layout.M_TABLES] = self._arena.tables.record.address
-        self._words[layout.M_ARENA] = self._arena.record.address
         self._begin()
 
     def _begin(self) -> None:
+        self._arena, configuration = self.compiled.beginning()
+        self._words[layout.M_TABLES] = self._arena.tables.record.address
+        self._words[layout.M_ARENA] = self._arena.record.address
         self._frozen: _Segment | None = None
         self._start = 0
         self._own_history(np.zeros(2 * _FIRST_HISTORY, np.int32))
         self._texts: list[bytes] = []  # of steps over bytes, whose token is -1 - index
-        self._words[layout.M_CONFIGURATION] = self._arena.root
+        self._words[layout.M_CONFIGURATION] = configuration
         self._words[layout.M_TERMINATED] = 0
         self._words[layout.M_LENGTH] = 0
         if self._terminate_early and self.is_completed():
@@ -540,9 +540,6 @@ class GrammarMatcher:
 
     def reset(self) -> None:
         """Go back to the start and forget the history."""
-        self._arena = self.compiled.arena
-        self._words[layout.M_TABLES] = self._arena.tables.record.address
-        self._words[layout.M_ARENA] = self._arena.record.address
         self._begin()
 
     def fork(self) -> GrammarMatcher:

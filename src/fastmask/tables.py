@@ -95,7 +95,8 @@ class Tables:
 
     Parameters
     ----------
-    grammar : Grammar
+    grammar : Grammar, optional
+        None for tables that hold schemas alone (`add_schema`).
     vocabulary : Vocabulary
     step_budget : int
         Item steps of one call, before it gives up.
@@ -111,7 +112,9 @@ class Tables:
     registers : Registers
         What the registers of frames stand for, and their moves.
     start_state, final_state : int
-        Premultiplied: where the text begins, and what lies under the first frame.
+        Premultiplied: where the grammar's text begins, and what lies under the first frame.
+    kept : dict
+        What schemas have in common here, by whoever keeps it.
     token_kind : int32[size]
         ``TEXT``, ``BANNED``, ``STOP`` or the pseudo-column of an atomic token.
 
@@ -124,7 +127,7 @@ class Tables:
     """
 
     def __init__(
-        self, grammar: Grammar, vocabulary: Vocabulary, step_budget: int = STEP_BUDGET
+        self, grammar: Grammar | None, vocabulary: Vocabulary, step_budget: int = STEP_BUDGET
     ) -> None:
         self.vocabulary = vocabulary
         self.words = (vocabulary.size + 31) // 32
@@ -133,8 +136,6 @@ class Tables:
         self._classes_of: dict[Tokens, list[int]] = {}
         self._codes: dict[tuple[int, ...], int] = {}
         self._deferred: dict[int, Callable[[int], None]] = {}
-        self._n_texts = 0
-        self._first_text = (0, 0, 0, 0)
         #: Whether items of arrays are read off the text, so that not every mask is known without.
         self.item_end = b""  # the byte behind an item whose text is read, if there are such
         #: States of automata that other grammars have too: the automaton's name and its state.
@@ -146,12 +147,15 @@ class Tables:
         self.listed: dict[int, Listed] = {}
         self._counted: list[Counted] = []
         self._embedded: list[Embedded] = []
-        self.final_state = 0
         self.networks: Networks | None = None
-        root = grammar.rules[grammar.root]
-        if isinstance(root, Schema) and len(grammar.rules) == 1:
+        self.kept: dict[Any, Any] = {}
+        if grammar is None:
             self.is_open = True
-            self._lay_out_schema(grammar.root, root)
+            self._make_columns([])
+            self._rule_offsets = np.array([_FIRST_STATE])
+            self._rule_names = ["root"]
+            self.n_states = _FIRST_STATE
+            self._make_room()
         else:
             sets = _leaves(grammar, Tokens)
             if sets:
@@ -229,9 +233,7 @@ class Tables:
         follow = follow_columns(automata, calls, moves, columns, first, entry)
         # Callees: the rules, then the schemas.
         starts = [(bases[i] + a.start) << self.shift for i, a in enumerate(networks.automata)]
-        for schema in schemas:
-            starts.append(self.new_states(1))
-            schema.source.build(self, starts[-1])
+        starts += map(self.add_schema, schemas)
         for i, automaton in enumerate(automata):
             n_choices = self._n_alts
             block = self._actions(
@@ -244,18 +246,6 @@ class Tables:
                 wide = automaton.live_bytes()[1:] >= _WIDE
                 self.roots[bases[i] + 1 : last] = np.where(wide, layout.MADE, 0)
         self.start_state = (bases[entry] + automata[entry].start) << self.shift
-        self.final_state = _FINAL << self.shift
-
-    def _lay_out_schema(self, name: str, schema: Schema) -> None:
-        """A grammar that is one schema needs no rule around it."""
-        self._make_columns([])
-        self._rule_offsets = np.array([_FIRST_STATE])
-        self._rule_names = [name]
-        self.n_states = _FIRST_STATE
-        self._make_room()
-        self.start_state = self.new_states(1)
-        self.final_state = _FINAL << self.shift
-        schema.source.build(self, self.start_state)
 
     def _make_columns(self, automata: list[Dfa]) -> Columns:
         """Choose the columns."""
@@ -285,6 +275,7 @@ class Tables:
         # Untouched pages of a zeroed array cost nothing.
         size = self.max_states << self.shift
         self.actions: I32 = TABLES.take(size, np.int32).reshape(self.max_states, -1)
+        self.final_state = _FINAL << self.shift
         self.actions[_MANY] = layout.GENERAL
         self.actions[_FINAL, self.end_column] = _DONE << self.shift
         room = _OPEN_PROGRAMS if self.is_open else 64
@@ -298,22 +289,20 @@ class Tables:
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
         self.registers = Registers(self.record, self.is_open)
 
-    def may_begin_text(self) -> bool:
-        """Whether a text that begins finds room here, or better has fresh tables.
+    def add_schema(self, schema: Schema) -> int:
+        """The state in which the texts of a schema begin, made now. Needs the lock of an arena."""
+        state = self.new_states(1)
+        schema.source.build(self, state)
+        return state
 
-        Texts before it had parts made: a quarter of the room, or twice what the first of them took.
-        """
+    @property
+    def share_used(self) -> float:
+        """How much of the room for what is made later is used, from 0 to 1."""
         if not self.is_open:
-            return True
+            return 0.0
         made = (self.n_states, self._n_programs, self._n_alts, self.registers.n_moves)
-        self._n_texts += 1
-        if self._n_texts == 2:
-            self._first_text = made
         rooms = (self.max_states, _OPEN_PROGRAMS, self._alts.size, MOST_MOVES)
-        return all(
-            n <= max(room // 4, min(2 * first, room - room // 8))
-            for n, first, room in zip(made, self._first_text, rooms, strict=True)
-        )
+        return max(n / room for n, room in zip(made, rooms, strict=True))
 
     def release(self) -> None:
         """Give back the arrays of open tables, which nobody may use any more."""
@@ -332,6 +321,7 @@ class Tables:
         self.registers.clear()
         self._deferred.clear()
         self._embedded.clear()
+        self.kept.clear()
 
     def _written(self) -> list[slice]:
         """What is written of the actions, without embedded automata, whose rows are cleared."""

@@ -150,6 +150,10 @@ class SchemaSource(Protocol):
         """What becomes of each keyword."""
 
     @property
+    def policy_key(self) -> Any:
+        """What schemas that share their tables have in common, hashable."""
+
+    @property
     def text(self) -> str:
         """The schema as JSON text."""
 

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels import layout
-from .automaton import FIRST_BYTES, MOST_DIFFERENT, VALUE_BYTES, finite
+from .automaton import MOST_DIFFERENT, finite
 from .constants import Constant, Key
 from .containers import Arrays
 from .item_counts import Counting, VagueFrame
 from .items import FreshStrings, ListedStrings
+from .shared_states import FIRST_BYTES, VALUE_BYTES
 from .values import FALSE, TRUE, Value
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class ArrayRule:
         )
         self._open = 0
         self._opening = 0
-        self._closing = automaton.closing(0x5D, depth)
+        self._closing = automaton.shared.closing(0x5D, depth)
         is_alike = c.rest is not FALSE and _is_alike(c)
         if is_plain or (is_alike and c.unique is None):
             item = automaton.call(c.rest, depth + 1, self._back)
@@ -119,7 +120,7 @@ class ArrayRule:
         reads_items = c.unique is not None and not self._is_few
         self._reads_items = reads_items
         if reads_items:
-            self.tables.item_end = automaton.item_end
+            self.tables.item_end = automaton.shared.item_end
         self._fresh = FreshStrings(automaton, self._back)
         symbols = self.tables.registers.new_symbols(4).tolist()
         self._begin, self._close, self._close_empty, self._comma = symbols
@@ -131,7 +132,7 @@ class ArrayRule:
         self._open = self._write_states(
             comma, program(step, self._close), program(step, self._begin), at_once
         )
-        self._open_empty = automaton.chain(b"]", at_once)
+        self._open_empty = automaton.shared.chain(b"]", at_once)
         self._vague = self._vague_action() if reads_items else layout.DEAD
 
     def opening(self, left_out: frozenset[Constant]) -> int:
@@ -142,7 +143,7 @@ class ArrayRule:
         pending = tuple(range(len(c.somewhere)))
         seen = _Seen(0, (0,) * len(c.counts), pending, _NONE, left_out, c.unique is not False)
         # A line break behind the bracket promises an item.
-        is_empty = bool(self.automaton.line(self.depth)) and not self._goes_on(seen)
+        is_empty = bool(self.automaton.shared.line(self.depth)) and not self._goes_on(seen)
         state = self._open_empty if is_empty else self._open
         return self.tables.program(layout.SET, self._frame(seen).register, 0, state)
 
@@ -164,17 +165,17 @@ class ArrayRule:
         automaton, tables = self.automaton, self.tables
         key = tables.new_states(1)
         tables.row(key)[[*first_bytes]] = item
-        line = automaton.line(self.depth + 1) if item != layout.DEAD else b""
+        line = automaton.shared.line(self.depth + 1) if item != layout.DEAD else b""
         begin = tables.new_states(1)
-        first = automaton.chain(line, key)
+        first = automaton.shared.chain(line, key)
         tables.row(begin)[:] = tables.row(first)
         tables.row(begin)[0x5D] = at_once
-        self._next = automaton.behind_comma(key, self.depth + 1)
+        self._next = automaton.shared.behind_comma(key, self.depth + 1)
         following = self._next if comma is None else comma
         back = tables.new_states(1)
-        automaton.write_behind(back, following, close, 0x5D, self.depth)
-        automaton.write_gap(self._back, back, "")
-        return begin if line else automaton.gap(begin, "")
+        automaton.shared.write_behind(back, following, close, 0x5D, self.depth)
+        automaton.shared.write_gap(self._back, back, "")
+        return begin if line else automaton.shared.gap(begin, "")
 
     def _write_counted(self, item: int) -> int:
         """Write the states where items are only counted: steps are the commas and the bracket.
@@ -222,7 +223,7 @@ class ArrayRule:
             for type_, first_bytes in FIRST_BYTES.items():
                 if value.types >> type_ & 1:
                     tables.row(begin)[[*first_bytes]] = anything
-        return self.automaton.behind_comma(begin, self.depth + 1)
+        return self.automaton.shared.behind_comma(begin, self.depth + 1)
 
     def _vague_action(self) -> int:
         """What a mask may do behind a comma whatever the item before it was.

@@ -17,20 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import I32
 from ..automata import Dfa
-from ..embedding import Embedded
 from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
-from .alphabet import SpelledEmptiness, alphabet_without
+from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
-from .counting import count_characters
 from .endless import Endlessness
 from .lists import LongList
-from .object_states import ObjectStates
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
+from .shapes import portable
+from .shared_states import SharedStates
 from .values import Value
 from .variants import VariantsRule, fit_together
 
@@ -38,24 +36,10 @@ if TYPE_CHECKING:
     from ..tables import Tables
     from .formulas import Formulas
 
-__all__ = ["FIRST_BYTES", "MOST_DIFFERENT", "VALUE_BYTES", "SchemaAutomaton", "finite"]
+__all__ = ["MOST_DIFFERENT", "SchemaAutomaton", "finite"]
 
-#: First bytes of values, by their type.
-FIRST_BYTES = {
-    NULL: b"n",
-    BOOLEAN: b"tf",
-    NUMBER: b"-0123456789",
-    STRING: b'"',
-    ARRAY: b"[",
-    OBJECT: b"{",
-}
-VALUE_BYTES = b"".join(FIRST_BYTES.values())
-_VALUE_COLUMNS = np.frombuffer(VALUE_BYTES, np.uint8)
-_MOST_INDENT = 40
-_MOST_SPACE = 64
 #: Values of which an array may have each once, at the most.
 MOST_DIFFERENT = 64
-CALL_RANK = (1 << 24) + 1
 
 
 class SchemaAutomaton:
@@ -74,23 +58,20 @@ class SchemaAutomaton:
         formulas: Formulas,
         policy: Policy,
     ) -> None:
+        self.shared = SharedStates.of(tables, policy)
         self.tables = tables
         self.formulas = formulas
         self.policy = policy
-        self.alphabet = alphabet_without(tables.absent_bytes)
+        self.alphabet = self.shared.alphabet
+        self.end = self.shared.end
         self.emptiness = formulas.emptiness
         if not self.alphabet.is_whole:
             self.emptiness = SpelledEmptiness(formulas, policy, self.alphabet)
         self._endless = Endlessness(formulas)
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
-        self._embedded: dict[tuple[Dfa, int], Embedded] = {}
         self._rules: dict[tuple[Any, ...], Any] = {}
-        self._gaps: dict[str, int] = {}
         self._read: dict[int, Key] = {}
-        self.end = tables.new_states(1)
-        tables.row(self.end)[:] = layout.RETURN
-        self.object_states = ObjectStates(self)
 
     def is_empty(self, question: Any) -> bool:
         """Whether nothing is in a value formula, or in a conjunction."""
@@ -120,28 +101,32 @@ class SchemaAutomaton:
             return
         behind = self.tables.new_states(1)
         self.tables.row(behind)[:] = layout.RETURN
-        call = self.call(self.formulas.root, 0, self._spaced(behind))
+        call = self.call(self.formulas.root, 0, self.shared.spaced(behind))
         inner = self.tables.new_states(1)
-        self.write_item_bytes(inner, call)
-        self.tables.row(state)[:] = self.tables.row(self._spaced(inner))
+        self.shared.write_item_bytes(inner, call)
+        self.tables.row(state)[:] = self.tables.row(self.shared.spaced(inner))
 
     def value(self, value: Value, depth: int) -> int:
         """The first state of a value, at a depth of containers."""
         key = (id(value), depth if self.policy.indent is not None else 0)
         state = self._values.get(key)
         if state is None:
-            state = self._values[key] = self.tables.new_states(1)
+            form = portable(self.formulas, value)
+            known = self.shared.values.get((form, key[1])) if form else None
+            state = self._values[key] = known or self._deferred(value, depth)
             self._kept.append(value)
-            self.tables.defer(state, lambda s: self._write_value(s, value, depth))
+            if form:
+                self.shared.values[form, key[1]] = state
+        return state
+
+    def _deferred(self, value: Value, depth: int) -> int:
+        state = self.tables.new_states(1)
+        self.tables.defer(state, lambda s: self._write_value(s, value, depth))
         return state
 
     def call(self, value: Value, depth: int, back: int) -> int:
         """The action of calling a value and coming back to ``back``."""
-        return self.tables.program(layout.PUSH, self.value(value, depth), back, CALL_RANK)
-
-    def write_item_bytes(self, state: int, code: int) -> None:
-        """Give every byte that a value can begin with an action."""
-        self.tables.row(state)[_VALUE_COLUMNS] = code
+        return self.shared.call(self.value(value, depth), back)
 
     def _write_value(self, state: int, value: Value, depth: int) -> None:
         tables = self.tables
@@ -155,12 +140,12 @@ class SchemaAutomaton:
             if not conjunctions:
                 continue
             if type_ == NULL:
-                row[ord("n")] = self._word(b"ull")
+                row[ord("n")] = self.shared.word(b"ull")
             elif type_ == BOOLEAN:
                 for key in conjunctions[0].allowed.union(*(c.allowed for c in conjunctions)):
                     word = b"true" if key == TRUE_KEY else b"false"
                     if self.alphabet.spells(word):
-                        row[word[0]] = self._word(word[1:])
+                        row[word[0]] = self.shared.word(word[1:])
             elif type_ == NUMBER:
                 spellings = self.formulas.spellings
                 first = self._scalar(
@@ -211,7 +196,7 @@ class SchemaAutomaton:
         if value.types >> STRING & 1:
             for c in self.formulas.conjunctions(value, STRING):
                 if c.allowed is None and c.longest is None and not c.passes and not c.fails:
-                    row[ord('"')] = self.embed(spelling.any_key(self.policy), layout.DEAD)
+                    row[ord('"')] = self.shared.embed(spelling.any_key(self.policy), layout.DEAD)
         if value.types >> NUMBER & 1:
             for c in self.formulas.conjunctions(value, NUMBER):
                 if c.is_unbounded():
@@ -240,9 +225,9 @@ class SchemaAutomaton:
         behind = self.tables.new_states(1)
         if type_ == ARRAY:
             return behind
-        key = self.chain(b'"', behind)
-        line = self.line(depth + 1)
-        return self.chain(line, key) if line else self.gap(key, "")
+        key = self.shared.chain(b'"', behind)
+        line = self.shared.line(depth + 1)
+        return self.shared.chain(line, key) if line else self.shared.gap(key, "")
 
     def key_of_text(self, symbol: int) -> Key:
         """The value that the text behind a symbol of `Tables.text_symbol` spells.
@@ -280,18 +265,6 @@ class SchemaAutomaton:
         ways = [(join(value, among((part,))), frozenset(e)) for part, e in equal.items()]
         return [*ways, (self.formulas.exclude(value, equal), frozenset())]
 
-    def _word(self, rest: bytes) -> int:
-        """The state that has ``rest`` still to read."""
-        return self.chain(rest, self.end)
-
-    def chain(self, data: bytes, end: int) -> int:
-        """The first state of one that reads ``data`` and is then in ``end``."""
-        for byte in reversed(data):
-            state = self.tables.new_states(1)
-            self.tables.row(state)[byte] = end
-            end = state
-        return end
-
     # --- scalars ---------------------------------------------------------------------------------
 
     def _string(self, conjunctions: list[Any]) -> int:
@@ -322,194 +295,14 @@ class SchemaAutomaton:
         union = languages[0]
         for language in languages[1:]:
             union = union | language
-        return self.embed(union, self.end, is_whole=False)
-
-    def embed(self, dfa: Dfa, end: int, is_whole: bool = True) -> int:
-        """Lay out an automaton; where it accepts and cannot go on it does as ``end`` does.
-
-        Returns its first state, 0 if it accepts nothing. An accepting state from which nothing more
-        can be read is ``end`` itself. Unless ``is_whole`` states that are not near the first one
-        are written when a text first reaches them.
-        """
-        dfa = self.alphabet.restricted(dfa)
-        if dfa.is_empty:
-            return 0
-        if dfa.n_states == 2 and not dfa.table.any():
-            return end
-        key = (dfa, end)
-        embedded = self._embedded.get(key)
-        if embedded is None:
-            is_shared = end == self.end
-            embedded = self._embedded[key] = Embedded(self.tables, dfa, end, is_shared=is_shared)
-            embedded.write(embedded.start)
-        if is_whole:
-            embedded.write_all()
-        return embedded.start
-
-    def guarded(
-        self, keys: list[tuple[bytes, int]], root: int, places: I32, of_code: dict[int, str]
-    ) -> dict[int, tuple[tuple[str, ...], int]]:
-        """Have branches of a trie taken only by a step, which knows if a key behind may still come.
-
-        ``keys``, ``root`` and ``places`` are those of `Tables.insert_keys`. Returns the keys behind
-        a branch and its state, by the step's symbol.
-        """
-        tables = self.tables
-        parents, bytes_, _, counts = places[1:].T
-        branches = 1 + np.flatnonzero(counts < places[(parents - root) >> tables.shift, 3])
-        symbols, codes = tables.new_steps(len(branches))
-        at = branches - 1
-        tables.actions[parents[at] >> tables.shift, bytes_[at]] = codes
-        names = [of_code[code] for _, code in keys]
-        guards: dict[int, tuple[tuple[str, ...], int]] = {}
-        for symbol, branch, (first, count) in zip(
-            symbols, branches.tolist(), places[branches, 2:].tolist(), strict=True
-        ):
-            below = tuple(dict.fromkeys(names[first : first + count]))
-            guards[symbol] = (below, root + (branch << tables.shift))
-        return guards
-
-    def embed_ending(self, dfa: Dfa, codes: list[int]) -> int:
-        """Lay out an automaton; the move into an accepting state is an action, by its label.
-
-        Nothing may follow in it behind what it accepts. Returns its first state, 0 if it is empty.
-        """
-        tables = self.tables
-        dfa = self.alphabet.restricted(dfa)
-        n = dfa.n_states
-        base = tables.new_states(n - 1) >> tables.shift
-        ids = (np.arange(n) + base - 1) << tables.shift
-        ids[0] = 0
-        ends = dfa.labels != 0
-        ids[ends] = np.array(codes)[dfa.labels[ends]]
-        actions = ids.astype(np.int32)[dfa.table[1:]]
-        np.take(actions, dfa.classes, 1, tables.actions[base : base + n - 1, :256], "clip")
-        return int(ids[dfa.start])
+        return self.shared.embed(union, self.end, is_whole=False)
 
     def _counted(self, conjunction: Any) -> int:
         """The action on the opening quote of strings whose characters are counted."""
         strings, least, most = spelling.counted_strings(
             conjunction, self.formulas, self.policy, self.alphabet.restricted
         )
-        key = ("counted", strings, least, most)
-        action = self._rules.get(key)
-        if action is None:
-            action = self._rules[key] = count_characters(
-                self.tables, strings, least, most, self.end
-            )
-        return int(action)
-
-    # --- white space -----------------------------------------------------------------------------
-
-    def gap(self, inner: int, kind: str) -> int:
-        """A state like ``inner`` before which white space may stand, as the policy has it.
-
-        ``kind`` is "item" behind a comma, "key" behind a colon, else any other place.
-        """
-        policy = self.policy
-        if policy.item_separator is not None or policy.whitespace == "none":
-            return inner
-        if policy.whitespace == "single" and kind not in {"item", "key"}:
-            return inner
-        state = self.tables.new_states(1)
-        self.write_gap(state, inner, kind)
-        return state
-
-    def write_gap(self, state: int, inner: int, kind: str) -> None:
-        """Write what `gap` returns to a state that is there already."""
-        policy = self.policy
-        row = self.tables.row(state)
-        row[:] = self.tables.row(inner)
-        if policy.item_separator is not None or policy.whitespace == "none":
-            return
-        if policy.whitespace == "single":
-            if kind in {"item", "key"}:
-                row[0x20] = inner
-            return
-        self._write_spaced(row, inner)
-
-    def _spaced(self, inner: int) -> int:
-        """A state like ``inner`` before which white space may stand."""
-        state = self.tables.new_states(1)
-        row = self.tables.row(state)
-        row[:] = self.tables.row(inner)
-        self._write_spaced(row, inner)
-        return state
-
-    def _write_spaced(self, row: Any, inner: int) -> None:
-        tables = self.tables
-        if self.policy.whitespace == "any":
-            call = tables.program(layout.PUSH, self._run("any"), inner, CALL_RANK)
-            for byte in b" \t\n\r":
-                row[byte] = call
-        else:
-            row[0x20] = inner
-            row[0x0A] = tables.program(layout.PUSH, self._run("line"), inner, CALL_RANK)
-
-    def _run(self, kind: str) -> int:
-        """First state of the rule of a run of white space: a newline and indent, or anything."""
-        first = self._gaps.get(kind)
-        if first is not None:
-            return first
-        tables = self.tables
-        most, more = (_MOST_INDENT, b" \t") if kind == "line" else (_MOST_SPACE, b" \t\n\r")
-        n = most + (kind == "line")
-        last = tables.new_states(n + 1)  # then states before 1, 2, ... more, then the first one
-        rows = tables.actions[last >> tables.shift :][: n + 1]
-        following = (last >> tables.shift) + np.arange(n) << tables.shift
-        rows[:n] = layout.RETURN
-        rows[1:n, list(more)] = following[:-1, None]
-        rows[n, list(b"\n" if kind == "line" else more)] = following[-1]
-        first = self._gaps[kind] = last + (n << tables.shift)
-        return first
-
-    def line(self, depth: int) -> bytes:
-        """The line break and indent before something at a depth, if the policy has an indent."""
-        if self.policy.indent is None:
-            return b""
-        return b"\n" + self.policy.indent * depth
-
-    def behind_comma(self, inner: int, depth: int) -> int:
-        """The state behind the first byte of what separates items, if one comes to ``inner``."""
-        separator = self.policy.item_separator
-        if separator is None:
-            return self.gap(inner, "item")
-        return self.chain((separator + self.line(depth))[1:], inner)
-
-    @property
-    def item_end(self) -> bytes:
-        """The first byte of what separates items."""
-        return (self.policy.item_separator or b",")[:1]
-
-    def closing(self, bracket: int, depth: int) -> int:
-        """The state behind the first byte of what closes a container that is not empty."""
-        return self.chain((self.line(depth) + bytes([bracket]))[1:], self.end)
-
-    def write_behind(self, state: int, comma: int, close: int, bracket: int, depth: int) -> None:
-        """Write what follows an item: actions on the first byte of a separator, and of the end.
-
-        So white space that has to stand there is read only where what it announces may come.
-        """
-        row = self.tables.row(state)
-        first = self.item_end[0]
-        last = (self.line(depth) + bytes([bracket]))[0]
-        row[first] = comma
-        row[last] = close if last != first else self.tables.choice([comma, close])
-
-    # --- keys ------------------------------------------------------------------------------------
-
-    def key_body(self) -> tuple[int, int, int]:
-        """The `string_body` of keys about which nothing else is known."""
-        return self.string_body(spelling.any_key(self.policy))
-
-    def string_body(self, dfa: Dfa) -> tuple[int, int, int]:
-        """Lay out the texts of strings, from behind the opening quote to behind the closing one.
-
-        Returns the state behind the opening quote, the first state, and the number of states.
-        """
-        dfa = self.alphabet.restricted(dfa)
-        state = self.embed(dfa, self.end)
-        return state, state - ((dfa.start - 1) << self.tables.shift), dfa.n_states - 1
+        return self.shared.counted(strings, least, most)
 
 
 def read_json(text: bytes) -> Any:

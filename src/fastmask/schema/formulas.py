@@ -76,6 +76,8 @@ class Formulas:
 
     Attributes
     ----------
+    formats : frozenset[str]
+        Names of the formats that are asserted.
     root : Value
         The formula of the schema itself.
     emptiness : Emptiness
@@ -93,7 +95,7 @@ class Formulas:
         self.documents = documents
         self.constants = Constants()
         self.left_out = dict(left_out or {})
-        self._formats = frozenset(formats)
+        self.formats = frozenset(formats)
         self._scoped = documents.dynamic
         self._single = documents.is_single
         self._places: dict[Any, Value] = {}
@@ -134,7 +136,7 @@ class Formulas:
 
     def without(self, left_out: Mapping[tuple[int, str], GrammarError]) -> Formulas:
         """The formulas of the same documents with more left out."""
-        return Formulas(self.documents, self._formats, {**self.left_out, **left_out})
+        return Formulas(self.documents, self.formats, {**self.left_out, **left_out})
 
     # Places.
 
@@ -487,7 +489,7 @@ class Formulas:
 
     def is_asserted(self, name: str) -> bool:
         """Whether a format is more than an annotation."""
-        return name in self._formats
+        return name in self.formats
 
     def pattern_literal(self, pattern: str) -> Clause:
         """What ``pattern`` says: an anchored list of words is a set of constants."""

@@ -55,7 +55,9 @@ class ListedStrings:
         text_of = dict(zip(codes, spelled, strict=True))
         keys = sorted((way, code) for code, text in text_of.items() for way in spelled[text])
         self.root, places = insert_keys(tables, keys, 0)
-        for symbol, (texts, state) in automaton.guarded(keys, self.root, places, text_of).items():
+        for symbol, (texts, state) in automaton.shared.guarded(
+            keys, self.root, places, text_of
+        ).items():
             below = sum(bits[text] for text in texts)
             registers.define(symbol, layout.GUARD, below, state, self._in_sets)
 
@@ -151,7 +153,7 @@ class FreshStrings:
                 else:
                     wide.append(text)
             if self._body is None:
-                body = automaton.key_body()
+                body = automaton.shared.key_body()
                 self._body = key_body(automaton.tables, *body, self._back, _BODY_RANK)
             root = known
             if keys or not known:

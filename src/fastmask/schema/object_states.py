@@ -12,15 +12,14 @@ from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
 from .key_tries import KeyBody, key_body
-from .values import Value
 
 if TYPE_CHECKING:
-    from .automaton import SchemaAutomaton
+    from .shared_states import SharedStates
 
-__all__ = ["ObjectStates"]
+__all__ = ["CALL_RANK", "ObjectStates"]
 
 CALL_RANK = (1 << 24) + 1
-BODY_RANK = (1 << 24) + 2
+_BODY_RANK = (1 << 24) + 2
 
 
 class ObjectStates:
@@ -28,7 +27,7 @@ class ObjectStates:
 
     Parameters
     ----------
-    automaton : SchemaAutomaton
+    shared : SharedStates
 
     Attributes
     ----------
@@ -38,12 +37,12 @@ class ObjectStates:
         Symbols of closing braces, and the states behind them.
     """
 
-    def __init__(self, automaton: SchemaAutomaton) -> None:
-        self._automaton = automaton
-        self._tables = automaton.tables
-        registers = automaton.tables.registers
+    def __init__(self, shared: SharedStates) -> None:
+        self._shared = shared
+        self._tables = shared.tables
+        registers = shared.tables.registers
         self.ends: dict[int, int] = {}
-        self._close = self._new_end(automaton.end)
+        self._close = self._new_end(shared.end)
         self.comma = registers.new_symbol()
         registers.define(self.comma, layout.COMMA)
         self._other_symbols: list[int] = []
@@ -52,7 +51,7 @@ class ObjectStates:
         self._backs: dict[int, int] = {}
         self._opened: dict[tuple[int, int], int] = {}
         self._behind_commas: dict[tuple[int, int], int] = {}
-        self._members: dict[tuple[Value, int], int] = {}
+        self._members: dict[tuple[int, int], int] = {}
         self._colon: tuple[int, int] | None = None
 
     def _new_end(self, state: int) -> int:
@@ -64,22 +63,22 @@ class ObjectStates:
         return symbol
 
     def _level(self, depth: int) -> int:
-        return depth if self._automaton.policy.indent is not None else 0
+        return depth if self._shared.policy.indent is not None else 0
 
     def opened(self, keys: int, depth: int) -> int:
         """The state behind the opening brace; ``keys`` is the action on the quote of a key."""
         place = (keys, self._level(depth))
         state = self._opened.get(place)
         if state is None:
-            automaton, tables = self._automaton, self._tables
-            line = automaton.line(depth + 1) if keys != layout.DEAD else b""
+            shared, tables = self._shared, self._tables
+            line = shared.line(depth + 1) if keys != layout.DEAD else b""
             key = tables.new_states(1)
             tables.row(key)[0x22] = keys
             begin = tables.new_states(1)
-            first = automaton.chain(line, key)
+            first = shared.chain(line, key)
             tables.row(begin)[:] = tables.row(first)
             tables.row(begin)[0x7D] = tables.program(layout.STEP, self._close)
-            state = self._opened[place] = begin if line else automaton.gap(begin, "")
+            state = self._opened[place] = begin if line else shared.gap(begin, "")
         return state
 
     def back(self, depth: int) -> int:
@@ -87,17 +86,17 @@ class ObjectStates:
         level = self._level(depth)
         state = self._backs.get(level)
         if state is None:
-            automaton, tables = self._automaton, self._tables
+            shared, tables = self._shared, self._tables
             back = tables.new_states(1)
-            close = self._new_end(automaton.closing(0x7D, depth))
-            automaton.write_behind(
+            close = self._new_end(shared.closing(0x7D, depth))
+            shared.write_behind(
                 back,
                 tables.program(layout.STEP, self.comma),
                 tables.program(layout.STEP, close),
                 0x7D,
                 depth,
             )
-            state = self._backs[level] = automaton.gap(back, "")
+            state = self._backs[level] = shared.gap(back, "")
         return state
 
     def behind_comma(self, keys: int, depth: int) -> int:
@@ -107,18 +106,18 @@ class ObjectStates:
         if state is None:
             key = self._tables.new_states(1)
             self._tables.row(key)[0x22] = keys
-            state = self._automaton.behind_comma(key, depth + 1)
+            state = self._shared.behind_comma(key, depth + 1)
             self._behind_commas[place] = state
         return state
 
-    def member(self, value: Value, depth: int) -> int:
-        """The state in which a member in ``value`` begins."""
+    def member(self, value: int, depth: int) -> int:
+        """The state in which a member begins; ``value`` is the first state of its values."""
         place = (value, self._level(depth))
         state = self._members.get(place)
         if state is None:
-            call = self._automaton.call(value, depth + 1, self.back(depth))
+            call = self._shared.call(value, self.back(depth))
             state = self._members[place] = self._tables.new_states(1)
-            self._automaton.write_item_bytes(state, call)
+            self._shared.write_item_bytes(state, call)
         return state
 
     def behind_key(self, member: int, is_quote: bool = True) -> int:
@@ -131,14 +130,14 @@ class ObjectStates:
 
     def _write_colon(self) -> tuple[int, int]:
         """The states before and behind the closing quote of a key."""
-        automaton, tables = self._automaton, self._tables
-        separator = automaton.policy.key_separator
+        shared, tables = self._shared, self._tables
+        separator = shared.policy.key_separator
         if separator is not None:
-            behind = automaton.chain(separator, automaton.end)
+            behind = shared.chain(separator, shared.end)
         else:
             colon = tables.new_states(1)
-            tables.row(colon)[0x3A] = automaton.gap(automaton.end, "key")
-            behind = automaton.gap(colon, "")
+            tables.row(colon)[0x3A] = shared.gap(shared.end, "key")
+            behind = shared.gap(colon, "")
         quote = tables.new_states(1)
         tables.row(quote)[0x22] = behind
         self._colon = quote, behind
@@ -172,10 +171,10 @@ class ObjectStates:
         """
         body = self._bodies.get((language, where))
         if body is None:
-            automaton = self._automaton
-            states = automaton.key_body()
+            shared = self._shared
+            states = shared.key_body()
             if language is not None:
-                states = automaton.string_body(spelling.key_language(language, automaton.policy))
-            body = key_body(self._tables, *states, self.other_state(where), BODY_RANK)
+                states = shared.string_body(spelling.key_language(language, shared.policy))
+            body = key_body(self._tables, *states, self.other_state(where), _BODY_RANK)
             self._bodies[language, where] = body
         return body

@@ -165,7 +165,7 @@ class ObjectRule:
         """Start with the named keys, and those that may never come."""
         self.automaton = automaton
         self.tables = automaton.tables
-        self.states = automaton.object_states
+        self.states = automaton.shared.objects
         self.formulas = automaton.formulas
         self.depth = depth
         self.names = names
@@ -212,7 +212,11 @@ class ObjectRule:
 
     def _member(self, value: Value) -> int:
         """The action on the closing quote of a key whose member is in ``value``."""
-        return self.states.behind_key(self.states.member(value, self.depth))
+        return self.states.behind_key(self._member_state(value))
+
+    def _member_state(self, value: Value) -> int:
+        first = self.automaton.value(value, self.depth + 1)
+        return self.states.member(first, self.depth)
 
     # --- frames ----------------------------------------------------------------------------------
 
@@ -319,7 +323,7 @@ class ObjectRule:
 
     def _jump(self, value: Value) -> int:
         """The same on the byte behind the quote."""
-        return self.states.behind_key(self.states.member(value, self.depth), is_quote=False)
+        return self.states.behind_key(self._member_state(value), is_quote=False)
 
     def _after_key(
         self, frame: ObjectFrame, key: str | int, value: Value, enter: Any
@@ -587,7 +591,7 @@ class ObjectRule:
             body = self.states.body(self._classes[other][0], other) if other >= 0 else None
             state, places = insert_keys(self.tables, keys, root, body)
             if other < 0:
-                guards = self.automaton.guarded(keys, state, places, self._of_code)
+                guards = self.automaton.shared.guarded(keys, state, places, self._of_code)
                 self._guards.update(guards)
                 if self._number:
                     for symbol, (names, then) in guards.items():
@@ -672,12 +676,14 @@ class ObjectRule:
             keys = Dfa.from_strings([text for text, _ in texts], [n for _, n in texts])
             spelled = spelling.key_language(keys, self.automaton.policy)
             codes = [tables.program(layout.STEP, self._key_symbols[name]) for name in names]
-            state = self._wide[names] = self.automaton.embed_ending(spelled, [layout.DEAD, *codes])
+            state = self.automaton.shared.embed_ending(spelled, [layout.DEAD, *codes])
+            self._wide[names] = state
         return state
 
     def _other_keys(self, where: int, known: frozenset[str]) -> int:
         """The state that begins the keys of a class, those known left out."""
-        inside = self.automaton.embed(self._left_over(where, known), self.states.other_state(where))
+        left = self._left_over(where, known)
+        inside = self.automaton.shared.embed(left, self.states.other_state(where))
         state = self._starts.get(inside)
         if state is None:
             # One of its own, since an escaped quote may lead to the automaton's.

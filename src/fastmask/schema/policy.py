@@ -86,6 +86,11 @@ class Policy:
             self.item_separator = _separator(separators[0], ",")
             self.key_separator = _separator(separators[1], ":")
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All options, as something hashable."""
+        return tuple(getattr(self, name) for name in self.__slots__)
+
     def narrowed(self) -> list[tuple[str, str, str]]:
         """What of JSON's freedom of writing is given up, as entries of a report."""
         entries = []

@@ -98,6 +98,11 @@ class JsonSchema:
         report.narrowed.extend(self.policy.narrowed())
         return report
 
+    @property
+    def policy_key(self) -> Any:
+        """The options of the text policy."""
+        return self.policy.key
+
     @cached_property
     def text(self) -> str:
         """The schema as JSON text."""

@@ -1,0 +1,71 @@
+"""One arena for many schemas: what one of them had made, the next one finds.
+
+Schemas of one vocabulary and text policy go into the same tables, so that strings, numbers, white
+space and whatever else means the same in all of them is laid out once and its rows are made once.
+An arena takes new schemas until it is filled so far; it lives as long as one of its schemas does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from typing import Any
+
+from ._locks import new_lock
+from .arena import Arena
+from .tables import Tables
+from .vocabulary import Vocabulary
+
+__all__ = ["SchemaArenas", "new_arena", "schema_arenas"]
+
+_MOST_STATES = 1 << 14
+_MOST_ROW_BYTES = 32 << 20
+_MOST_POLICIES = 4
+
+
+def new_arena(tables: Tables, limit_bytes: int) -> Arena:
+    """An arena whose rows hold about so many bytes."""
+    return Arena(tables, limit_bytes // (4 * tables.words))
+
+
+class SchemaArenas:
+    """The arenas of one vocabulary that take new schemas.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._lock = new_lock()
+        self._open: OrderedDict[Any, Arena] = OrderedDict()
+
+    def take(self, policy: Any, step_budget: int, limit_bytes: int) -> Arena:
+        """The arena for a schema of a policy (its ``key``) that is compiled now."""
+        key = (policy, step_budget, limit_bytes)
+        with self._lock:
+            arena = self._open.get(key)
+            if arena is None or _is_full(arena):
+                tables = Tables(None, self._vocabulary, step_budget)
+                arena = self._open[key] = new_arena(tables, limit_bytes)
+            self._open.move_to_end(key)
+            while len(self._open) > _MOST_POLICIES:
+                self._open.popitem(last=False)
+        return arena
+
+
+def _is_full(arena: Arena) -> bool:
+    """Whether an arena should take no schema more."""
+    rows = arena.rows
+    return (
+        arena.tables.n_states > _MOST_STATES
+        or arena.clears > 0
+        or rows.n_rows * rows.row_bytes > _MOST_ROW_BYTES
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def schema_arenas(vocabulary: Vocabulary) -> SchemaArenas:
+    """The arenas of a vocabulary."""
+    return SchemaArenas(vocabulary)

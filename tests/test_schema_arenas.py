@@ -1,0 +1,180 @@
+"""Schemas that share tables: what is shared, what is not, and that nobody can tell."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+
+import jsonschema_rs
+import numpy as np
+import pytest
+
+import fastmask as fm
+from fastmask import schema_arenas
+from fastmask.schema.normalise import normalise
+from fastmask.schema.shapes import portable
+from fastmask.schema_arenas import SchemaArenas
+from schema_cases import SchemaMaker
+
+BYTES = fm.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], [256])
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def compiled(schema, **options) -> fm.CompiledGrammar:
+    return fm.CompiledGrammar(fm.Grammar.from_json_schema(schema, **options), BYTES)
+
+
+def form(schema):
+    """The portable form of a schema's root."""
+    formulas = normalise(
+        schema, draft="2020-12", documents={}, formats="assert", unsupported="error"
+    )
+    return portable(formulas, formulas.root)
+
+
+@pytest.fixture(autouse=True)
+def fresh_arenas():
+    schema_arenas.schema_arenas.cache_clear()
+
+
+def test_schemas_of_one_policy_share_an_arena():
+    one, two = compiled({"type": "object"}), compiled({"minLength": 2})
+    other = compiled({"type": "object"}, whitespace="none")
+    assert one.arena is two.arena
+    assert other.arena is not one.arena
+
+
+def test_what_one_schema_had_made_the_next_one_finds():
+    first = compiled({"properties": {"a": {"type": "string", "format": "date"}}})
+    matcher = fm.GrammarMatcher(first)
+    assert matcher.accept_bytes(b'{"a": "2024-02-29"}')
+    made = first.tables.n_states
+    second = compiled({"items": {"format": "date", "type": "string", "title": "a day"}})
+    matcher = fm.GrammarMatcher(second)
+    assert matcher.accept_bytes(b'["2024-02-29"]')
+    assert not matcher.accept_bytes(b"x")
+    assert second.tables.n_states - made < 40  # an automaton of dates has more
+
+
+def test_an_arena_that_is_full_takes_no_schema_more(monkeypatch):
+    arenas = SchemaArenas(BYTES)
+    first = arenas.take("policy", 1, 1 << 20)
+    assert arenas.take("policy", 1, 1 << 20) is first
+    monkeypatch.setattr(schema_arenas, "_MOST_STATES", first.tables.n_states - 1)
+    assert arenas.take("policy", 1, 1 << 20) is not first
+
+
+def test_arenas_of_many_policies_are_let_go():
+    arenas = SchemaArenas(BYTES)
+    first = arenas.take(0, 1, 1 << 20)
+    for policy in range(1, 9):
+        arenas.take(policy, 1, 1 << 20)
+    assert arenas.take(0, 1, 1 << 20) is not first
+
+
+def test_a_schema_of_many_states_gets_an_arena_of_its_own():
+    """And stays there, however much of the room its texts need."""
+    neighbour = compiled({"type": "string"})
+    large = compiled({"type": "string", "format": "idn-hostname"})
+    assert large.arena is neighbour.arena
+    for _ in range(4):
+        matcher = fm.GrammarMatcher(large)
+        assert matcher.accept_bytes('"bücher.example'.encode())
+    tables = large.tables
+    matcher = fm.GrammarMatcher(large)
+    assert large.tables is tables
+    assert fm.GrammarMatcher(neighbour).accept_bytes(b'"x"')
+
+
+UNLIKE = (
+    {"items": {"type": "string"}, "minItems": 3},
+    {"items": {"type": "string", "minItems": 3}},
+    {"properties": {"a": {"type": "null"}}, "items": {"type": "null"}},
+    {"properties": {"a": {"type": "null"}, "items": {"type": "null"}}},
+    {"properties": {"a": {"type": "null"}}, "required": ["a"]},
+    {"properties": {"a": {"type": "null"}, "b": True}},
+    {"properties": {"a": {"type": "null"}, "b": False}},
+    {"properties": {"b": True, "a": {"type": "null"}}},
+    {"patternProperties": {"a": {"type": "null"}}},
+    {"prefixItems": [{"type": "string"}, {"type": "null"}]},
+    {"prefixItems": [{"type": "string"}], "items": {"type": "null"}},
+    {"allOf": [{"minimum": 1}, {"maximum": 2}]},
+    {"allOf": [{"minimum": 1, "maximum": 2}]},
+    {"anyOf": [{"minimum": 1}, {"maximum": 2}]},
+    {"minimum": 1},
+    {"minimum": 1.5},
+    {"exclusiveMinimum": 1},
+    {"multipleOf": 1},
+    {"minLength": 1},
+    {"maxLength": 1},
+    {"pattern": "a"},
+    {"format": "date"},
+    {"format": "time"},
+    {"uniqueItems": True},
+    {"enum": ["a", "b"]},
+    {"enum": ["a"]},
+    {"not": {"enum": ["a"]}},
+    {"type": ["string", "null"]},
+    {"type": "string"},
+    True,
+)
+
+
+@pytest.mark.parametrize(("one", "two"), [*itertools.combinations(UNLIKE, 2)])
+def test_forms_of_unlike_schemas_differ(one, two):
+    forms = form(one), form(two)
+    assert None not in forms
+    assert forms[0] != forms[1]
+
+
+@pytest.mark.parametrize("schema", UNLIKE)
+def test_annotations_are_not_part_of_a_form(schema):
+    if schema is not True:
+        assert form({"title": "a", "$comment": "b", **schema, "examples": [1]}) == form(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/a", "minLength": 1, "$defs": {"a": {"type": "string"}}},
+        {"properties": {"a": {"$ref": "#"}}},
+        {"enum": ["a", 1]},
+        {"enum": [1e2]},
+        {"dependentRequired": {"a": ["b"]}},
+        {"items": {"items": {"items": {"items": {"items": {"type": "null"}}}}}},
+    ],
+)
+def test_what_leads_elsewhere_has_no_form(schema):
+    assert form(schema) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_texts_and_masks_are_the_same_beside_others(seed):
+    """Random schemas in one arena, in turns, against a validator and the naive mask."""
+    rng = random.Random(seed)
+    cases = []
+    while len(cases) < 12:
+        schema = SchemaMaker(rng, "2020-12").document(rng.randint(0, 3))
+        try:
+            cases.append(
+                (jsonschema_rs.validator_for(schema), compiled(schema, formats="annotate"))
+            )
+        except (fm.GrammarError, fm.BudgetError, ValueError):
+            continue
+    arenas = {id(grammar.arena) for _, grammar in cases}
+    assert len(arenas) == 1
+    values = [None, True, 0, 1.5, "", "ab", "é", [], [1, "a"], {}, {"a": 1}, {"a": "b", "ab": []}]
+    turns = [(case, value) for case in cases for value in values]
+    rng.shuffle(turns)
+    for (validator, grammar), value in turns:
+        text = json.dumps(value, ensure_ascii=False).encode()
+        matcher = fm.GrammarMatcher(grammar)
+        cut = rng.randrange(len(text) + 1)
+        try:
+            if matcher.accept_bytes(text[:cut]):
+                assert np.array_equal(matcher.next_token_bitmask(), matcher.naive_row())
+            is_whole = matcher.accept_bytes(text[cut:]) and matcher.is_completed()
+        except fm.BudgetError:
+            continue
+        assert is_whole == validator.is_valid(value)
