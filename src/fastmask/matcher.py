@@ -110,7 +110,7 @@ class GrammarMatcher:
         self._words: I64 = np.zeros(layout.M_SIZE, np.int64)
         self._address = 0  # of _words, once a batch asked for it
         self._own_stops: I32 | None = None
-        if self._stops != vocabulary.eos_token_ids or self._arena.two_keyed.size:
+        if self._stops != vocabulary.eos_token_ids or compiled.arena.two_keyed.size:
             # Where there are any, no row is the arena's. No token is -1.
             self._own_stops = np.array(self._stops or (-1,), np.int32)
             self._words[layout.M_STOPS] = self._own_stops.__array_interface__["data"][0]
