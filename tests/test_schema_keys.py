@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import numpy as np
 import pytest
 
@@ -171,3 +174,63 @@ def test_two_keys_in_one_token_are_told_apart(schema):
             assert matcher.is_token_allowed(token) is lives
             found.add(lives)
     assert found == {True, False}
+
+
+PARTS = ("foo", "oba", "bar", "id", "d_n", "name", "ame", "x")
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("most", [{}, {"maxProperties": 2}])
+def test_keys_that_many_patterns_overlap_in(is_open, most):
+    """Of 2**8 ways to pass some patterns each has a member of its own."""
+    schema = {
+        "type": "object",
+        "patternProperties": {part: {"minimum": 2**i} for i, part in enumerate(PARTS)},
+        "additionalProperties": {"maximum": 0} if is_open else False,
+        **most,
+    }
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    chooser = random.Random(0)
+    keys = [
+        "foobar",
+        "id_name",
+        "foo",
+        "barx",
+        "oba",
+        "d_named",
+        "ame",
+        "q",
+        "",
+        "fo\u00e9x",
+        "xbarid",
+    ]
+    for _ in range(60):
+        value = {key: chooser.choice([0, 1, 3, 8, 40, 200]) for key in chooser.sample(keys, 2)}
+        if chooser.random() < 0.2:
+            value |= {"x": 128, "foox": 200}
+        parts = {key: [i for i, part in enumerate(PARTS) if part in key] for key in value}
+        valid = all(
+            value[key] >= 2 ** max(found) if found else is_open and value[key] <= 0
+            for key, found in parts.items()
+        )
+        valid = valid and len(value) <= most.get("maxProperties", 4)
+        matcher = fm.GrammarMatcher(compiled)
+        text = json.dumps(value, ensure_ascii=chooser.random() < 0.5).encode()
+        accepted = True
+        for place in range(len(text)):
+            if chooser.random() < 0.2:
+                assert np.array_equal(matcher.next_token_bitmask(), matcher.naive_row())
+            accepted = matcher.accept_bytes(text[place : place + 1])
+            if not accepted:
+                break
+        assert (accepted and matcher.is_completed()) is valid, text
+
+
+def test_nine_patterns_that_overlap_find_room():
+    words = ["group", "state", "foo", "bar", "id", "name", "type", "date", "url"]
+    schema = {"patternProperties": {word: {"minLength": i} for i, word in enumerate(words)}}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes('{"group_state_id_url": "123456789", "owner": "", "type": "')
+    assert not matcher.accept_bytes('12345"')
+    assert matcher.accept_bytes('1234567"}')

@@ -28,9 +28,9 @@ class KeyBody(NamedTuple):
     state, first : int
         The state behind the opening quote, and the first state of the body's automaton.
     calls : int32[n]
-        The action of calling each of its states.
+        The action of calling each of its states, or going on in it.
     back : int
-        Where these calls return to.
+        Where these calls return to; 0 if there is no call.
     """
 
     state: int
@@ -49,6 +49,15 @@ def key_body(
     called = first + (np.arange(n_states) << tables.shift)
     calls = tables.programs(layout.PUSH, called, back, rank).astype(np.int32)
     return KeyBody(state, first, calls, back)
+
+
+def framed_body(tables: Tables, state: int, states: I32) -> KeyBody:
+    """A string body that lies in the frame itself, so that nothing is called.
+
+    ``state`` is the one behind the opening quote, of those that its automaton's are laid out in.
+    """
+    jumps = tables.programs(layout.JUMP, states.astype(np.int64), 0, 0).astype(np.int32)
+    return KeyBody(state, int(states[0]), jumps, 0)
 
 
 def insert_keys(
@@ -96,6 +105,8 @@ def insert_keys(
             array[:] = 0
         tables.new_states(room + 1)
     tables.n_states = int(free) >> tables.shift
+    if body is not None and body.back == 0:
+        tables.roots[first : tables.n_states] = layout.WALKED
     return first << tables.shift, places[: tables.n_states - first]
 
 

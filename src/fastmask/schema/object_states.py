@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
-from .key_tries import KeyBody, key_body
+from .key_tries import KeyBody, framed_body, key_body
 
 if TYPE_CHECKING:
     from .shared_states import SharedStates
@@ -177,4 +177,14 @@ class ObjectStates:
                 states = shared.string_body(spelling.key_language(language, shared.policy))
             body = key_body(self._tables, *states, self.other_state(where), _BODY_RANK)
             self._bodies[language, where] = body
+        return body
+
+    def joint_body(self, language: Dfa) -> KeyBody:
+        """The string body in which keys of many classes go on; labels are their numbers plus 1."""
+        body = self._bodies.get((language, -1))
+        if body is None:
+            keys = spelling.key_language(language, self._shared.policy)
+            ends = [self.other_state(where) for where in range(int(language.labels.max()))]
+            body = framed_body(self._tables, *self._shared.ending_body(keys, [layout.DEAD, *ends]))
+            self._bodies[language, -1] = body
         return body

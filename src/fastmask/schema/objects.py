@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..automata import Dfa, any_text
+from ..automata import Dfa, any_text, product
 from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["ObjectRule", "names_left_out"]
 
 
-_MOST_CLASSES = 1_024
+_MOST_CLASSES = 4_096
 _MOST_TAKEN = 64
+_MOST_APART = 16  # classes that have an automaton each
 
 #: A key spelled, and the action on the quote behind it.
 _Key = tuple[bytes, int]
@@ -118,6 +119,8 @@ class ObjectRule:
         names.update(dict.fromkeys(sorted(names_left_out(conjunction.excluded))))
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
             tests.update(dict.fromkeys((*where.inside, *where.outside)))
+        self._joint = any_text()  # keys without a name, labelled by their class
+        self._labels: dict[Dfa | None, int] = {}
         self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
         classes = self._other_classes(automaton, tuple(tests))
         in_order = [*names]
@@ -181,7 +184,7 @@ class ObjectRule:
         self._before: dict[frozenset[str], frozenset[str]] = {}
         self._shrinking: ShrinkingTrie | None = None
         self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
-        self._class_tries: dict[tuple[frozenset[str], int], int] = {}
+        self._class_tries: dict[tuple[frozenset[str], tuple[int, ...]], int] = {}
         self._starts: dict[int, int] = {}
 
     def _make_symbols(self) -> None:
@@ -432,27 +435,33 @@ class ObjectRule:
         self, automaton: SchemaAutomaton, tests: tuple[Any, ...]
     ) -> list[_OtherKeys]:
         """The keys that are not named: for each way the tests can turn out, keys and member."""
-        formulas = automaton.formulas
-        ways: list[tuple[Dfa | None, set[Any]]] = [(any_text() if tests else None, set())]
-        for test in tests:
-            accepted = class_language(formulas, test)
-            parts = [(way - accepted, passed) for way, passed in ways if way is not None]
-            parts += [(way & accepted, passed | {test}) for way, passed in ways if way is not None]
-            ways = [(part, passed) for part, passed in parts if not part.is_empty]
-            if len(ways) > _MOST_CLASSES:
-                raise BudgetError(
-                    "classes of keys", _MOST_CLASSES, "use fewer patterns that overlap"
-                )
-        classes: list[_OtherKeys] = []
-        for language, passed in ways:
+        formulas, conjunction = automaton.formulas, self.conjunction
+        joint, sets = product([any_text(), *(class_language(formulas, test) for test in tests)])
+        if len(sets) > _MOST_CLASSES + 1:
+            raise BudgetError("classes of keys", _MOST_CLASSES, "use fewer patterns that overlap")
+        # Ways with the same member that meet the same obligations are one class.
+        groups: dict[Any, tuple[Value, set[Any]]] = {}
+        group_of: list[Any] = [None]
+        for bits in sets[1:]:
+            passed = {test for i, test in enumerate(tests, 1) if bits >> i & 1}
             value: Value = TRUE
-            for where, wanted in self.conjunction.universals:
+            for where, wanted in conjunction.universals:
                 if _holds(where, passed):
                     value = formulas.conjunction(value, wanted)
-            if value is FALSE or automaton.is_empty(value):
-                continue
-            if language is None or automaton.spells_some(language):
-                classes.append((language, value, passed))
+            meets = tuple(_holds(where, passed) for where, _ in conjunction.somewhere)
+            group_of.append((value, meets))
+            if value is not FALSE and not automaton.is_empty(value):
+                groups.setdefault((value, meets), (value, passed))
+        if len(sets) == 2 and groups:
+            return [(None, *one) for one in groups.values()]
+        labels = {group: label for label, group in enumerate(groups, 1)}
+        self._joint = joint.relabelled([labels.get(group, 0) for group in group_of])
+        classes: list[_OtherKeys] = []
+        for label, one in enumerate(groups.values(), 1):
+            language = self._joint.relabelled([i == label for i in range(len(groups) + 1)])
+            if automaton.spells_some(language):
+                self._labels[language] = label
+                classes.append((language, *one))
         return classes
 
     def ways(self, frame: ObjectFrame) -> Iterator[tuple[bytes, int, int]]:
@@ -541,8 +550,10 @@ class ObjectRule:
             codes.append(self._closed_trie(frame, barred))
         if wide:
             codes.append(self._wide_keys(wide))
-        if is_narrow:
-            codes += [self._class_trie(frame, where) for where in others]
+        if is_narrow and len(others) > _MOST_APART:
+            codes.append(self._class_trie(frame, tuple(others)))
+        elif is_narrow:
+            codes += [self._class_trie(frame, (where,)) for where in others]
         else:
             known = self._known(frame)
             codes += [self._other_keys(where, known) for where in others]
@@ -600,14 +611,18 @@ class ObjectRule:
             self._tries[seen, other] = state
         return state
 
-    def _class_trie(self, frame: ObjectFrame, where: int) -> int:
-        """The first state of the keys of a class, those known left out; 0 if there are none."""
+    def _class_trie(self, frame: ObjectFrame, classes: tuple[int, ...]) -> int:
+        """The first state of the keys of some classes, those known left out; 0 if none are left."""
         seen = frame.unnamed
-        state = self._class_tries.get((seen, where))
+        state = self._class_tries.get((seen, classes))
         if state is None:
             before = self._before.get(seen, frozenset())
-            root = self._class_tries.get((before, where), 0) if seen else 0
-            language = self._classes[where][0]
+            root = self._class_tries.get((before, classes), 0) if seen else 0
+            language = self._classes[classes[0]][0]
+            if len(classes) > 1:
+                numbers = {self._labels[self._classes[where][0]]: where + 1 for where in classes}
+                labels = range(max(self._labels.values()) + 1)
+                language = self._joint.relabelled([numbers.get(i, 0) for i in labels])
             keys: list[_Key] = [
                 (text, layout.DEAD)
                 for name in (seen - before if root else self._known(frame))
@@ -615,10 +630,13 @@ class ObjectRule:
                 for text in self._spelled(name) or ()
             ]
             keys.sort()
-            body = self.states.body(language, where)
+            if language is not None and len(classes) > 1:
+                body = self.states.joint_body(language)
+            else:
+                body = self.states.body(language, classes[0])
             state, places = insert_keys(self.tables, keys, root, body)
             state = prune_keys(self.tables, state, places)
-            self._class_tries[seen, where] = state
+            self._class_tries[seen, classes] = state
         return state
 
     def _may_come(self, frame: ObjectFrame, name: str) -> bool:

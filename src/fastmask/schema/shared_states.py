@@ -152,6 +152,10 @@ class SharedStates:
 
         Nothing may follow in it behind what it accepts. Returns its first state, 0 if it is empty.
         """
+        return self.ending_body(dfa, codes)[0]
+
+    def ending_body(self, dfa: Dfa, codes: list[int]) -> tuple[int, I32]:
+        """The same; returns also all its states."""
         tables = self.tables
         dfa = self.alphabet.restricted(dfa)
         n = dfa.n_states
@@ -162,7 +166,7 @@ class SharedStates:
         ids[ends] = np.array(codes)[dfa.labels[ends]]
         actions = ids.astype(np.int32)[dfa.table[1:]]
         np.take(actions, dfa.classes, 1, tables.actions[base : base + n - 1, :256], "clip")
-        return int(ids[dfa.start])
+        return int(ids[dfa.start]), ids[1:].astype(np.int32)
 
     def counted(self, strings: Any, least: int, most: int | None) -> int:
         """The action on the opening quote of strings whose characters are counted."""
