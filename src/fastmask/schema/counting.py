@@ -55,7 +55,10 @@ class Characters:
 
     def __init__(self, strings: Dfa) -> None:
         places, behind, between = _places()
-        self.dfa = dfa = places & strings.prefixes()
+        # Every state accepts what leads to it; their intersection is minimal, if this is not.
+        marks = np.minimum(np.arange(strings.n_states, dtype=np.int32), 1)
+        beginnings = Dfa.of_minimal(strings.arrays._replace(labels=marks))
+        self.dfa = dfa = places & beginnings
         self.end = int(np.flatnonzero(dfa.labels == behind)[0])
         self.between = dfa.labels == between
         edges = _Edges(dfa, self.end, self.between)
