@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,11 @@ SCHEMAS: list[dict[str, Any]] = [
     {**ENDLESS, "items": {"type": "object", "maxProperties": 1}},
     {**ENDLESS, "items": {"type": "object", "additionalProperties": {"enum": [1, "b"]}}},
     {**TWINS, "items": {"type": ["object", "array"]}},
+    {**ENDLESS, "items": {**CLOSED, "properties": {"a": {**STRING, "minLength": 1}}}},
+    {**ENDLESS, "items": {**CLOSED, "properties": {"a": {**STRING, "pattern": "^[ab]*$"}}}},
+    {**STRING, "minLength": 1, "not": {"enum": ["", "a", "ba", 1]}},
+    {**STRING, "pattern": "^[ab/]*$", "not": {"enum": ["a", "abb", "c", "a/", ""]}},
+    {"items": {**STRING, "pattern": "^(a|ab|ba*)$", "not": {"enum": ["a", "ab", "ba"]}}},
     TWINS,
     {**TWINS, "items": INTEGER, "maxItems": 3},
     {**TWINS, "prefixItems": [INTEGER, STRING], "items": {"type": "boolean"}, "maxItems": 4},
@@ -230,6 +236,35 @@ def test_the_shortest_end_of_a_list_takes_items_that_did_not_come():
         assert matcher.accept_bytes(text)
         assert len(shortest_completion(matcher).text) == len(end)
         assert matcher.fork().accept_bytes(shortest_completion(matcher).text)
+
+
+@pytest.mark.parametrize("strings", ["usual", "any"])
+@pytest.mark.parametrize(
+    ("schema", "language"),
+    [
+        ({}, r".*"),
+        ({"minLength": 2}, r"..+"),
+        ({"pattern": "^[a-cé/]*$"}, r"[a-cé/]*"),
+        ({"maxLength": 3}, r".{0,3}"),
+        ({"pattern": "^(a|abé|b*)$"}, r"a|abé|b*"),
+    ],
+)
+def test_strings_left_out_are_so_in_every_spelling(schema, language, strings):
+    left_out = ["", "a", "ab", "abé", "a/b", "漢字語彙", 'a"b']
+    grammar = fm.Grammar.from_json_schema(
+        {**STRING, **schema, "not": {"enum": left_out}}, strings=strings
+    )
+    compiled = fm.CompiledGrammar(grammar, VOCABULARY)
+    near = [word + more for word in left_out for more in ("", "b", "/", "é")]
+    for word in (*near, *(word[:-1] for word in left_out)):
+        valid = bool(re.fullmatch(language, word)) and word not in left_out
+        for ensure_ascii in (True, False):
+            matcher = fm.GrammarMatcher(compiled)
+            text = json.dumps(word, ensure_ascii=ensure_ascii)
+            assert (matcher.accept_bytes(text) and matcher.is_completed()) is valid, text
+            beginning = fm.GrammarMatcher(compiled)
+            if beginning.accept_bytes(text[:-1]):
+                assert np.array_equal(beginning.naive_row(), beginning.next_token_bitmask())
 
 
 def test_items_are_told_apart_by_value_and_not_by_spelling():

@@ -24,6 +24,7 @@ from . import spelling
 from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .endless import Endlessness
+from .left_out import can_be_left_out
 from .lists import LongList
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_DIFFERENT", "SchemaAutomaton", "finite"]
 
+_MOST_SHARED = 256  # states of strings that those with exceptions share
 #: Values of which an array may have each once, at the most.
 MOST_DIFFERENT = 64
 
@@ -269,6 +271,10 @@ class SchemaAutomaton:
 
     def _string(self, conjunctions: list[Any]) -> int:
         """The action on the opening quote of strings."""
+        if len(conjunctions) == 1 and conjunctions[0].excluded:
+            root = self._strings_but(conjunctions[0])
+            if root:
+                return root
         codes = []
         languages = []
         for conjunction in conjunctions:
@@ -282,6 +288,20 @@ class SchemaAutomaton:
         if languages:
             codes.append(self._scalar(languages))
         return self.tables.choice(codes)
+
+    def _strings_but(self, conjunction: Any) -> int:
+        """The state behind the opening quote of strings of which some are left out.
+
+        0 where all of them are not a small automaton.
+        """
+        is_counted = spelling.needs_counter(conjunction)
+        if is_counted or not can_be_left_out(conjunction, self.policy):
+            return 0
+        every = conjunction.with_all()
+        language = spelling.string_language(every, self.formulas, self.policy)
+        if language.n_states > _MOST_SHARED:
+            return 0
+        return self.shared.tries(language).root(conjunction.excluded)
 
     def _long_list(self, conjunction: Any, texts: list[bytes]) -> int:
         key = ("list", conjunction.identity())

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
 from .constants import STRING, Key
-from .key_tries import KeyBody, copy_state, falling_state, insert_keys, key_body
-from .strings import encoded
+from .key_tries import insert_keys
+from .left_out import StringTries
 from .values import Value
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["FreshStrings", "ListedStrings"]
 
 _MOST_LISTED = 1 << 15
-_BODY_RANK = (1 << 24) + 2
-_FEW_WAYS = 4
-_QUOTE = 0x22
 _NO_STRINGS = {"type": ["null", "boolean", "number", "array", "object"]}
 
 
@@ -105,20 +101,17 @@ class FreshStrings:
 
     def __init__(self, automaton: SchemaAutomaton, back: int) -> None:
         self._automaton = automaton
-        self._back = back
-        self._body: KeyBody | None = None
+        self._tries = StringTries(automaton.shared, spelling.any_key(automaton.policy), back)
         documents = automaton.formulas.documents
         scope = (documents.root,) if documents.dynamic else ()
         #: Everything but strings.
         self.others = automaton.formulas.place(_NO_STRINGS, documents.root, scope)
-        self._tries: dict[frozenset[Key], int] = {}
-        self._before: dict[frozenset[Key], frozenset[Key]] = {}
 
     def follow(self, before: frozenset[Key], value: Key) -> None:
         """Say that a value came behind some others."""
         if isinstance(value, str):
             strings = frozenset(key for key in before if isinstance(key, str))
-            self._before[strings | {value}] = strings
+            self._tries.follow(strings, value)
 
     def action(self, value: Value) -> int:
         """The action on the quote of the strings of a formula; DEAD where it asks more of them."""
@@ -131,68 +124,7 @@ class FreshStrings:
             return layout.DEAD
         if c.shortest or c.longest is not None:
             return layout.DEAD
-        root = self._trie(c.excluded)
+        root = self._tries.root(c.excluded)
         state = automaton.tables.new_states(1)
         automaton.tables.row(state)[0x22] = root
         return automaton.tables.program(layout.JUMP, state)
-
-    def _trie(self, used: frozenset[Key]) -> int:
-        """The first state of a trie that some strings lead nowhere in."""
-        root = self._tries.get(used)
-        if root is None:
-            automaton = self._automaton
-            before = self._before.get(used, frozenset())
-            known = self._tries.get(before, 0)
-            new = used - before if known else used
-            keys, wide = [], []
-            for text in sorted(map(str, new)):
-                ways = spelling.few_spellings(text, automaton.policy) or ()
-                if 0 < len(ways) <= _FEW_WAYS:
-                    spelled = filter(automaton.alphabet.spells, ways)
-                    keys += [(way, layout.DEAD) for way in spelled]
-                else:
-                    wide.append(text)
-            if self._body is None:
-                body = automaton.shared.key_body()
-                self._body = key_body(automaton.tables, *body, self._back, _BODY_RANK)
-            root = known
-            if keys or not known:
-                root, _ = insert_keys(automaton.tables, sorted(keys), known, self._body)
-            for text in wide:
-                root = self._with(root, text, self._body)
-            self._tries[used] = root
-        return root
-
-    def _with(self, root: int, text: str, body: KeyBody) -> int:
-        """The trie ``root`` with a string of many spellings, which meet again at each character."""
-        tables = self._automaton.tables
-        spelled = spelling.key_language(Dfa.literal(encoded(text)), self._automaton.policy)
-        dfa = self._automaton.alphabet.restricted(spelled)
-        if dfa.is_empty:
-            return root
-        made: dict[tuple[int, int, int], int] = {}
-        todo: list[tuple[int, int, int]] = []
-
-        def state_of(place: tuple[int, int, int]) -> int:
-            """The state of a place: of the automaton, of the old trie or 0, and of the body."""
-            state = made.get(place)
-            if state is None:
-                _, old, inside = place
-                state = copy_state(tables, old) if old else falling_state(tables, inside, body)
-                made[place] = state
-                todo.append(place)
-            return state
-
-        first = state_of((dfa.start, root, body.state))
-        while todo:
-            place = todo.pop()
-            row = tables.row(made[place])
-            at, _, inside = place
-            for low, high, target in dfa.byte_ranges(at):
-                for byte in range(low, high + 1):
-                    if byte == _QUOTE:
-                        row[byte] = layout.DEAD
-                        continue
-                    below = max(0, int(row[byte]))
-                    row[byte] = state_of((target, below, int(tables.row(inside)[byte])))
-        return first

@@ -339,6 +339,14 @@ class Strings:
         both.excluded = self.excluded | other.excluded
         return both._settled()
 
+    def with_all(self) -> Strings:
+        """The same strings, and with them those left out."""
+        every = Strings()
+        for name in self.__slots__:
+            setattr(every, name, getattr(self, name))
+        every.excluded = _NONE
+        return every
+
     def conflicts(self, other: Strings, formulas: Any = None) -> bool:
         """Whether the two contradict each other on the face of it."""
         return self.meet(other) is None

@@ -18,6 +18,7 @@ from . import spelling
 from .alphabet import alphabet_without
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING
 from .counting import count_characters
+from .left_out import StringTries
 from .object_states import CALL_RANK, ObjectStates
 from .policy import Policy
 
@@ -65,6 +66,7 @@ class SharedStates:
         self.values: dict[Any, int] = {}
         self._embedded: dict[tuple[Dfa, int], Embedded] = {}
         self._counted: dict[Any, int] = {}
+        self._tries: dict[Dfa, StringTries] = {}
         self._words: dict[bytes, int] = {}
         self._gaps: dict[str, int] = {}
         self.end = tables.new_states(1)
@@ -176,6 +178,13 @@ class SharedStates:
             action = count_characters(self.tables, strings, least, most, self.end)
             self._counted[key] = action
         return action
+
+    def tries(self, language: Dfa) -> StringTries:
+        """The strings of a language of which some are left out."""
+        tries = self._tries.get(language)
+        if tries is None:
+            tries = self._tries[language] = StringTries(self, language, self.end)
+        return tries
 
     # --- white space -----------------------------------------------------------------------------
 
