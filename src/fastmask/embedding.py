@@ -50,6 +50,8 @@ class Embedded:
         Where the states begin and end (premultiplied, as all states outside of the automaton).
     start : int
         The first state that a text is in; not written yet.
+    n_unseen : int
+        States that nobody has met.
     codes : int32[n, n_states]
         See `embed_part`.
     """
@@ -80,6 +82,7 @@ class Embedded:
             self.codes[0, closing] = end
         self._met[dfa.start] = WAITING
         self.start = int(self.codes[0, dfa.start])
+        self.n_unseen = n - 1 - int(np.count_nonzero(self._met))
         tables.row(self.start)[:] = layout.EXPAND
         tables.add_embedded(self)
         if is_shared:
@@ -116,6 +119,7 @@ class Embedded:
             most,
             self._wide,
         )
+        self.n_unseen = int(np.count_nonzero(self._met[1:] == UNSEEN))
 
 
 class Counted(NamedTuple):

@@ -59,7 +59,8 @@ def _is_full(arena: Arena) -> bool:
     """Whether an arena should take no schema more."""
     rows = arena.rows
     return (
-        arena.tables.n_states > _MOST_STATES
+        arena.tables.n_written > _MOST_STATES
+        or arena.tables.has_used_half
         or arena.clears > 0
         or rows.n_rows * rows.row_bytes > _MOST_ROW_BYTES
     )

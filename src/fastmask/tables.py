@@ -350,6 +350,11 @@ class Tables:
         """Whether half of the states there is room for are made."""
         return 2 * self.n_states > self.max_states
 
+    @property
+    def n_written(self) -> int:
+        """States made so far without those that have but a place."""
+        return self.n_states - sum(embedded.n_unseen for embedded in self._embedded)
+
     def row(self, state: int) -> I32:
         """The actions of a state, int32[columns], to be written before the state is reached."""
         row: I32 = self.actions[state >> self.shift]
