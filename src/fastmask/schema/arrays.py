@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ArrayRule"]
 
 _NONE: frozenset[Any] = frozenset()
+_QUOTE = 0x22
 
 
 class _Seen(NamedTuple):
@@ -214,8 +215,11 @@ class ArrayRule:
         return program(layout.SET, register, 0, opening)
 
     def _behind_some_item(self) -> int:
-        """The state behind a comma from which all is read that may begin an item, and all else."""
-        tables = self.tables
+        """The state behind a comma from which all is read that may begin an item, and all else.
+
+        Of an item that is a string all is read up to what follows it.
+        """
+        tables, shared = self.tables, self.automaton.shared
         anything = tables.new_states(1)
         tables.row(anything)[:] = anything
         begin = tables.new_states(1)
@@ -223,7 +227,12 @@ class ArrayRule:
             for type_, first_bytes in FIRST_BYTES.items():
                 if value.types >> type_ & 1:
                     tables.row(begin)[[*first_bytes]] = anything
-        return self.automaton.shared.behind_comma(begin, self.depth + 1)
+        if tables.row(begin)[_QUOTE]:
+            back, string = tables.new_states(1), tables.new_states(1)
+            shared.write_behind(back, anything, anything, 0x5D, self.depth)
+            tables.row(string)[_QUOTE] = shared.key_body()[0]
+            tables.row(begin)[_QUOTE] = shared.call(string, shared.gap(back, ""))
+        return shared.behind_comma(begin, self.depth + 1)
 
     def _vague_action(self) -> int:
         """What a mask may do behind a comma whatever the item before it was.
