@@ -507,26 +507,24 @@ class Arena:
         least = outcome >> 16
         if outcome & 0xFFFF == tables.longest and least == 0:
             return root
-        name = tables.shared_name(body)
-        assert name is not None
-        if name not in self._shared.counts:
+        place = int(counted.places[(state - counted.first) >> tables.shift])
+        if place not in self._shared.counts:
             counts = CharacterCounts(
                 np.zeros(tables.vocabulary.size, np.int16),
                 np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
             )
-            status = count_characters(
+            texts = counted.texts
+            count_characters(
                 tables.record.words,
                 self.record.words,
-                body,
-                counted.plain,
-                counted.between,
-                counted.missing,
-                counted.end,
+                texts.classes,
+                texts.table,
+                place,
+                texts.start,
+                counted.behind,
                 *counts,
             )
-            if status < 0:
-                return int(status)
-            self._shared.counts[name] = counts
+            self._shared.counts[place] = counts
         node = bounded_node(
             tables.record.words,
             self.record.words,
@@ -534,8 +532,12 @@ class Arena:
             root,
             left,
             least,
-            self._shared.length_row(name, left, least, tables.words),
-            self._shared.counts[name].places,
+            self._shared.length_row(place, left, least, tables.words),
+            *self._shared.counts[place],
+            body,
+            counted.plain,
+            counted.missing,
+            counted.spare,
             rows.n_rows,
             rows.next_row(),
         )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import I32, U8
-from .automata import Dfa
+from ._arrays import I32
+from .automata import Arrays, Dfa
 from .kernels import layout
 from .kernels.embed import ENDS, UNSEEN, WAITING, embed_part
 
@@ -129,22 +129,26 @@ class Counted(NamedTuple):
     ----------
     first, plain : int
         The first of the states that count, and of those that do not.
-    between : uint8[n]
-        By state: whether a character may begin there.
     missing : int16[n]
         By state: how many characters at least have to come, the one begun left out.
-    end : int
-        The state behind the closing quote.
     program : int
         A program that has the bounds, short of the most that can be missing.
+    texts : Arrays
+        The automaton of all texts of strings, closing quote included; its start is between two
+        characters.
+    behind : int
+        Its state behind the closing quote.
+    places : int32[n]
+        By state: where it is in that automaton.
     """
 
     first: int
     plain: int
-    between: U8
     missing: npt.NDArray[np.int16]
-    end: int
     program: int
+    texts: Arrays
+    behind: int
+    places: I32
 
     @property
     def spare(self) -> int:

@@ -44,8 +44,9 @@ class SharedRows:
         self._tokens_with: dict[bytes, I32] = {}
         self._roots: OrderedDict[Name, tuple[I32, I32]] = OrderedDict()
         self._bytes = 0
-        self.counts: dict[Name, CharacterCounts] = {}
-        self._lengths: dict[tuple[Name, int, int], U32] = {}
+        #: By the state of the automaton of all texts of strings that a token is read from.
+        self.counts: dict[int, CharacterCounts] = {}
+        self._lengths: dict[tuple[int, int, int], U32] = {}
 
     def tokens_with(self, byte: bytes) -> I32:
         """The tokens of text in which a byte stands."""
@@ -78,13 +79,13 @@ class SharedRows:
             _, (old_row, old_places) = self._roots.popitem(last=False)
             self._bytes -= old_row.nbytes + old_places.nbytes
 
-    def length_row(self, name: Name, left: int, least: int, words: int) -> U32:
+    def length_row(self, place: int, left: int, least: int, words: int) -> U32:
         """Tokens with at most ``left`` characters that do not end before ``least``."""
-        key = (name, left, least)
+        key = (place, left, least)
         row = self._lengths.get(key)
         if row is None:
             row = np.zeros(words, np.uint32)
-            write_length_row(self.counts[name].tokens, left, least, row)
+            write_length_row(self.counts[place].tokens, left, least, row)
             self._lengths[key] = row
         return row
 

@@ -445,16 +445,16 @@ class Tables:
         """Say that some states, newer than those of any other, count the characters of a string."""
         self._counted.append(counted)
         at = counted.first >> self.shift
-        self.roots[at : at + len(counted.between)] = layout.MADE
+        self.roots[at : at + len(counted.places)] = layout.MADE
 
     def counted(self, state: int) -> Counted | None:
         """What a state that counts is one of."""
         at = bisect.bisect(self._counted, state, key=_first) - 1
-        if at < 0 or (state - self._counted[at].first) >> self.shift >= len(
-            self._counted[at].between
-        ):
+        if at < 0:
             return None
-        return self._counted[at]
+        counted = self._counted[at]
+        number = (state - counted.first) >> self.shift
+        return counted if number < len(counted.places) else None
 
     def add_embedded(self, embedded: Embedded) -> None:
         """Have states, newer than those of any other, written as texts reach them."""

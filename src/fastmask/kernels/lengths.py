@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import kernel, view_i16, view_i32, view_i64, view_u8, words_at
+from .._jit import inner, kernel, view_i16, view_i32, view_i64, view_u8, words_at
 from .layout import (
     A_FRAME,
     A_N_MISSING,
@@ -36,6 +36,8 @@ from .layout import (
     T_ACTIONS,
     T_CLASSES,
     T_SHIFT,
+    T_TOKEN_BYTES,
+    T_TOKEN_OFFSETS,
     T_TRIE_BYTE,
     T_TRIE_DEPTH,
     T_TRIE_FIRST,
@@ -48,63 +50,51 @@ from .step import miss
 
 
 @kernel(
-    "int64(int64[::1], int64[::1], int64, int64, uint8[::1], int16[::1], int64, int16[::1],"
+    "int64(int64[::1], int64[::1], uint8[::1], int32[:, ::1], int64, int64, int64, int16[::1],"
     " int16[::1])"
 )
 def count_characters(
-    tables, arena, state, start, between, missing, end, token_counts, place_counts
+    tables, arena, classes, table, state, between, behind, token_counts, place_counts
 ):
-    """Count the characters that tokens begin inside a string, read from ``state``.
+    """Count the characters that tokens begin inside a string, whatever is asked of it.
 
-    ``start`` is the first of the string's states, ``end`` the one behind the closing quote. Of each
-    state, by its index: between[i] is 1 if a character may begin there, missing[i] how many more
-    have to come. token_counts[id] becomes the number of characters begun or missing behind them for
-    tokens that stay inside, -2 minus those begun for tokens whose last byte is the quote, -1 for
-    all others; place_counts[node] the number at trie nodes behind the quote. Returns NEED_EXPANSION
-    where a state has to be made first.
+    ``classes`` and ``table`` are the automaton of all texts of strings: read from ``state``,
+    characters begin at ``between``, ``behind`` stands behind the closing quote. token_counts[id]
+    becomes the number of characters begun for tokens that stay inside, -2 minus it for tokens whose
+    last byte is the quote, -1 for all others; place_counts[node] the number at trie nodes behind
+    the quote.
     """
-    classes = view_u8(tables, T_CLASSES)
-    actions = view_i32(tables, T_ACTIONS)
     byte = view_u8(tables, T_TRIE_BYTE)
     depths = view_i16(tables, T_TRIE_DEPTH)
     skip = view_i32(tables, T_TRIE_SKIP)
     first = view_i32(tables, T_TRIE_FIRST)
     order = view_i32(tables, T_TRIE_ORDER)
-    shift = np.int64(tables[T_SHIFT])
     counts = view_i32(arena, A_FRAME)
     half = counts.size // 2
     for i in range(token_counts.size):
         token_counts[i] = -1
     counts[0] = 0
     counts[half] = state
-    arena[A_N_MISSING] = 0
     v = np.int64(0)
     last = np.int64(tables[T_TRIE_NODES])
     while v < last:
         level = np.int64(depths[v])
         now = np.int64(counts[half + level])
         n = np.int64(counts[level])
-        if now == end:
+        target = np.int64(table[now, classes[byte[v]]])
+        if now == behind:
             place_counts[v] = n
+        if target == 0:
             v = np.int64(skip[v])
             continue
-        action = np.int64(actions[now + classes[byte[v]]])
-        if action <= 0:
-            if action == EXPAND:
-                miss(arena, now, -1)
-            v = np.int64(skip[v])
-            continue
-        if action != end:
-            n += between[(now - start) >> shift]
+        if now == between and target != behind:
+            n += 1
         counts[level + 1] = n
-        counts[half + level + 1] = action
+        counts[half + level + 1] = target
         for i in range(first[v], first[v + 1]):
-            if action == end:
-                token_counts[order[i]] = -2 - n
-            else:
-                token_counts[order[i]] = n + missing[(action - start) >> shift]
+            token_counts[order[i]] = -2 - n if target == behind else n
         v += 1
-    return np.int64(NEED_EXPANSION if arena[A_N_MISSING] != 0 else 0)
+    return np.int64(0)
 
 
 @kernel("int64(int16[::1], int64, int64, uint32[::1])")
@@ -119,17 +109,44 @@ def write_length_row(token_counts, left, least, row):
     return np.int64(0)
 
 
+@inner
+def lacks_room(tables, arena, token, state, first, missing, left):
+    """Whether more has to come behind a token than ``left``, read from a state of a string.
+
+    ``first`` is the first of the string's states; by their index ``missing`` is how many characters
+    have to come at least, one that is begun left out. A state that is not made is noted.
+    """
+    classes = view_u8(tables, T_CLASSES)
+    actions = view_i32(tables, T_ACTIONS)
+    data = view_u8(tables, T_TOKEN_BYTES)
+    offsets = view_i32(tables, T_TOKEN_OFFSETS)
+    for i in range(offsets[token], offsets[token + 1]):
+        action = np.int64(actions[state + np.int64(classes[data[i]])])
+        if action <= 0:
+            if action == EXPAND:
+                miss(arena, state, -1)
+            return False
+        state = action
+    return missing[(state - first) >> tables[T_SHIFT]] > left
+
+
 @kernel(
     "int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, uint32[::1], int16[::1],"
-    " int64, int64)"
+    " int16[::1], int64, int64, int16[::1], int64, int64, int64)"
 )
 def bounded_node(
-    tables, arena, rows, model, left, least, length_row, place_counts, number, address
-):
-    """Enter the node of a bounded string: ``model``'s row and events as far as the bounds allow."""
+    tables, arena, rows, model, left, least, length_row, token_counts, place_counts, state, first,
+    missing, spare, number, address,
+):  # fmt: skip
+    """Enter the node of a bounded string: ``model``'s row and events as far as the bounds allow.
+
+    ``model`` is the root of ``state``, of the string without bounds; ``spare`` is the most that is
+    ``missing`` anywhere in it. See `lacks_room` and `count_characters`.
+    """
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)
     arena[A_NEEDED] = 0
+    arena[A_N_MISSING] = 0
     node = np.int64(rows[R_N_NODES])
     if NODE * (node + 1) > nodes.size:
         arena[A_NEEDED] = -R_NODES
@@ -139,6 +156,14 @@ def bounded_node(
     source = words_at(nodes[NODE * model + NODE_ADDRESS], words)
     for i in range(words):
         row[i] = source[i] & length_row[i]
+    for token in range(token_counts.size if spare > 0 else 0):
+        n = np.int64(token_counts[token])
+        bit = np.uint32(1) << np.uint32(token & 31)
+        is_near = n >= 0 and n > left - spare and row[token >> 5] & bit != 0
+        if is_near and lacks_room(tables, arena, token, state, first, missing, left - n):
+            row[token >> 5] &= ~bit
+    if arena[A_N_MISSING] != 0:
+        return np.int64(NEED_EXPANSION)
     start = np.int64(rows[R_N_EVENTS])
     count = start
     base = np.int64(nodes[NODE * model + NODE_FIRST_EVENT])

@@ -156,7 +156,16 @@ def count_characters(
     counting.between = strings.between.astype(np.uint8)
     counting.missing = missing
     bounds = program(layout.COUNT, limit - int(missing[1:].max()), least, 0)
-    between = counting.between[1:]
-    lacking = missing[1:].astype(np.int16)
-    tables.count(Counted(counting.first, plain.first, between, lacking, end, bounds))
+    texts, behind, _ = _places()
+    tables.count(
+        Counted(
+            counting.first,
+            plain.first,
+            missing[1:].astype(np.int16),
+            bounds,
+            texts.arrays,
+            behind,
+            dfa.labels[1:].copy(),
+        )
+    )
     return program(layout.SET, 0, 0, counting.start)
