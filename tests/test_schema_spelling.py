@@ -580,7 +580,26 @@ def test_strings_are_remembered_up_to_a_number():
         conjunction = Strings.of(STRING, [(lit.AMONG_CONSTANTS, frozenset((f"{i}",)))])
         one = string_language(conjunction, everything, PLAIN)
         assert string_language(conjunction, everything, PLAIN) is one
-    assert len(spelling._known_strings) == 5
+    assert len(spelling._known_strings) == spelling._MOST_KNOWN
+
+
+def test_of_large_automata_the_oldest_go(monkeypatch):
+    everything = formulas()
+    spelling._known_strings.clear()
+    monkeypatch.setattr(spelling, "_LARGE", 0)
+
+    def made(pattern):
+        conjunction = Strings.of(STRING, [(lit.MATCHES, ("pattern", pattern), True)])
+        return string_language(conjunction, everything, PLAIN)
+
+    first = made("^a{1,50}$")
+    monkeypatch.setattr(spelling, "_MOST_CELLS", first.table.size * 5 // 2)
+    second = made("^b{1,50}$")
+    assert made("^a{1,50}$") is first
+    third = made("^c{1,50}$")
+    assert [*spelling._known_strings.values()] == [second, third]
+    large = made("^d{1,200}$")
+    assert [*spelling._known_strings.values()] == [large]
 
 
 def test_free_strings_take_every_spelling():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -303,15 +304,17 @@ def string_language(strings: Strings, formulas: Formulas, policy: Policy) -> Dfa
         dfa = spelled(language(formulas, strings), every)
     else:
         dfa = _these_strings(_passing(strings, formulas), every)
-    is_large = dfa.table.size > _LARGE
-    if len(_known_strings) >= _MOST_KNOWN or (is_large and _known_cells() > _MOST_CELLS):
-        _known_strings.clear()
     _known_strings[identity, every] = dfa
+    is_large = dfa.table.size > _LARGE
+    while len(_known_strings) > _MOST_KNOWN or (is_large and _are_too_large()):
+        _known_strings.popitem(last=False)
     return dfa
 
 
-def _known_cells() -> int:
-    return sum(dfa.table.size for dfa in _known_strings.values())
+def _are_too_large() -> bool:
+    """Whether the oldest one has to go."""
+    kept = list(_known_strings.values())
+    return len(kept) > 1 and sum(dfa.table.size for dfa in kept) > _MOST_CELLS
 
 
 def _only_format(strings: Strings) -> str | None:
@@ -332,8 +335,8 @@ def _format_texts(name: str, every: bool) -> Dfa:
 
 _MOST_KNOWN = 1_024
 _LARGE = 10_000  # cells
-_MOST_CELLS = 2_000_000  # with the last one on top of them
-_known_strings: dict[tuple[Any, bool], Dfa] = {}
+_MOST_CELLS = 4_000_000
+_known_strings: OrderedDict[tuple[Any, bool], Dfa] = OrderedDict()
 
 
 def _these_strings(texts: list[str], every: bool) -> Dfa:
