@@ -75,3 +75,59 @@ def test_what_is_left_out():
     assert first_texts(
         {"properties": {"xy": True, "x": True}, "additionalProperties": False}, '{"'
     ) == [b"x"]
+
+
+def different(items, least):
+    return {"type": "array", "items": items, "minItems": least, "uniqueItems": True}
+
+
+def closed(least, **keywords):
+    return {"type": "object", "additionalProperties": False, "minProperties": least, **keywords}
+
+
+NAMES = {name: {"const": 1} for name in "abc"}
+SOME_OF_ONE_TO_FIVE = {"type": "array", "items": {"enum": [1, 5]}, "uniqueItems": True}
+# Schemas of which no text can be spelled with the tokens below, and that ask for one value less.
+NOT_ENOUGH_IS_SPELLED = {
+    "items": (different({"enum": [None, 1]}, 2), different({"enum": [None, 1]}, 1)),
+    "strings": (different({"enum": ["a", "c"]}, 2), different({"enum": ["a", "c"]}, 1)),
+    "integers": [different({"type": "integer", "minimum": 0, "maximum": 20}, n) for n in (3, 2)],
+    "arrays": [different(SOME_OF_ONE_TO_FIVE, n) for n in (3, 2)],
+    "objects": [different(closed(0, properties={"a": {"enum": [1, 2]}}), n) for n in (3, 2)],
+    "names": [closed(n, properties=NAMES) for n in (3, 2)],
+    "keys": [closed(n, patternProperties={"^[a-d]$": {"const": 1}}) for n in (3, 2)],
+}
+
+
+@pytest.mark.parametrize("kind", NOT_ENOUGH_IS_SPELLED)
+def test_no_text_begins_that_needs_more_than_can_be_spelled(kind):
+    tokens = [bytes([byte]) for byte in b'[],"ab:{}1'] + [b"<end>"]
+    compiler = fm.GrammarCompiler(fm.Vocabulary(tokens, eos_token_ids=[10]))
+    impossible, possible = NOT_ENOUGH_IS_SPELLED[kind]
+    matcher = fm.GrammarMatcher(compiler.compile_json_schema(impossible, whitespace="none"))
+    with pytest.raises(fm.MatcherError, match="after 0 steps"):
+        matcher.next_token_bitmask()
+    matcher = fm.GrammarMatcher(compiler.compile_json_schema(possible, whitespace="none"))
+    chooser = random.Random(kind)
+    n_finished = 0
+    for _ in range(40):
+        matcher.reset()
+        for _ in range(40):
+            assert matcher.accept_token(chooser.choice(matcher.allowed_token_ids().tolist()))
+            if matcher.is_terminated():
+                n_finished += 1
+                break
+    assert n_finished > 10
+
+
+@pytest.mark.parametrize("number", ["3E5259878096213806213", "0E99999999999999999999", "97E64978"])
+def test_a_number_too_large_to_be_told_apart_is_over_the_budget(number):
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema(
+        {"uniqueItems": True, "minItems": 2, "maxItems": 3}, whitespace="none"
+    )
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes(f"[[{number.replace('E', 'e')}]")
+    with pytest.raises(fm.BudgetError, match="exponent"):
+        matcher.next_token_bitmask()
+    with pytest.raises(fm.BudgetError, match="exponent"):
+        fm.Grammar.from_json_schema(f'{{"const": {number}}}')

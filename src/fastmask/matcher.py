@@ -244,7 +244,7 @@ class GrammarMatcher:
         with self._arena.lock:
             doubtful = self._arena.doubtful_tokens(self._words, generation, leaf)
         row = generation.view(leaf).copy()
-        _set_bits(row, self._texts_allow(doubtful), True)
+        _set_bits(row, self._texts_allow(doubtful, not row.any()), True)
         row.flags.writeable = False
         return row, generation.flags(leaf) & layout.COMPLETE | (0 if row.any() else layout.VACANT)
 
@@ -254,9 +254,15 @@ class GrammarMatcher:
         _set_bits(row, tokens, False)
         _set_bits(row, self._texts_allow((token, 0) for token in tokens), True)
 
-    def _texts_allow(self, doubtful: Iterable[tuple[int, int]]) -> list[int]:
-        """Those of some tokens that are accepted; with each how long the text is not needed."""
+    def _texts_allow(
+        self, doubtful: Iterable[tuple[int, int]], are_last: bool = False
+    ) -> list[int]:
+        """Those of some tokens that are accepted; with each how long the text is not needed.
+
+        Where they are the last ones a budget that keeps all of them back is an error.
+        """
         allowed = []
+        given_up: BudgetError | None = None
         behind: dict[bytes, int] = {}
         tables = self._arena.tables
         for token, n in doubtful:
@@ -268,8 +274,10 @@ class GrammarMatcher:
                     behind[head] = self._read(data[: n + 1])
                 if behind[head] and self._read(data[n + 1 :], behind[head], head):
                     allowed.append(token)
-            except BudgetError:  # as accepting it would say
-                continue
+            except BudgetError as error:  # as accepting it would say
+                given_up = error
+        if are_last and given_up is not None and not allowed:
+            raise given_up
         return allowed
 
     def _ends_allowed(self, complete: bool) -> list[int]:

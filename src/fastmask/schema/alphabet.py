@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..automata import Dfa, Nfa
 from . import spelling
-from .constants import ARRAY, NULL, NUMBER, OBJECT, STRING, TRUE_KEY
+from .constants import ARRAY, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Key
 from .emptiness import Emptiness, Plan
 from .scalars import Strings
 from .values import TRUE, Value
@@ -111,6 +111,14 @@ class SpelledEmptiness(Emptiness):
         if isinstance(texts, Dfa):
             return self._some(texts)
         return any(map(self._alphabet.spells, texts))
+
+    def spells(self, key: Key) -> bool:
+        """Whether the bytes of some spelling of a constant are there."""
+        return self.holds_something(self._formulas.among((key,)))
+
+    def spelled_keys(self, keys: Dfa) -> Dfa:
+        """The keys of which no byte is absent; all of them where some can be escaped."""
+        return keys if self._alphabet.spells(b"\\") else self._alphabet.restricted(keys)
 
     def _some(self, texts: Dfa) -> bool:
         return not self._alphabet.restricted(texts).is_empty

@@ -111,9 +111,7 @@ class ArrayRule:
         self._is_few = False
         self._few: frozenset[Key] = _NONE
         if c.unique is True:
-            lists = [
-                finite(automaton.formulas, item, MOST_DIFFERENT) for item in (*c.prefix, c.rest)
-            ]
+            lists = [finite(automaton, item, MOST_DIFFERENT) for item in (*c.prefix, c.rest)]
             self._is_few = None not in lists
             self._few = frozenset(lists[-1] or ())
         # Whether there are always values that did not come.
@@ -368,7 +366,7 @@ class ArrayRule:
         if self.conjunction.unique is True:
             if not self._is_few:
                 return [(behind, formulas.exclude(item, used | self._needed(behind)))]
-            constants = finite(formulas, item, MOST_DIFFERENT) or []
+            constants = finite(self.automaton, item, MOST_DIFFERENT) or []
             return [
                 (behind._replace(used=used | {k}), join(item, among((k,))))
                 for k in constants

@@ -24,6 +24,7 @@ from . import spelling
 from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .endless import Endlessness
+from .json_text import decimal_of
 from .left_out import can_be_left_out
 from .lists import LongList
 from .objects import ObjectRule, names_left_out
@@ -328,7 +329,7 @@ class SchemaAutomaton:
 def read_json(text: bytes) -> Any:
     """The JSON value of a text, numbers exact."""
     try:
-        return json.loads(text.decode(), parse_float=Decimal, parse_int=_integer)
+        return json.loads(text.decode(), parse_float=decimal_of, parse_int=_integer)
     except RecursionError:
         raise BudgetError(
             "levels of nesting", sys.getrecursionlimit(), "let items that must differ be flatter"
@@ -342,17 +343,17 @@ def _integer(digits: str) -> Any:
 _INTEGER_DIGITS = 4_000  # Python converts no longer ones
 
 
-def finite(formulas: Formulas, value: Value, limit: int) -> list[Any] | None:
-    """All constants in a formula, or None if they are more than ``limit``."""
+def finite(automaton: SchemaAutomaton, value: Value, limit: int) -> list[Any] | None:
+    """All constants in a formula that can be spelled, or None if there are over ``limit``."""
     found: list[Any] = []
     for type_ in range(6):
         if not value.types >> type_ & 1:
             continue
-        for conjunction in formulas.conjunctions(value, type_):
+        for conjunction in automaton.formulas.conjunctions(value, type_):
             allowed = getattr(conjunction, "allowed", None)
             if allowed is None:
                 return None
             found += allowed
             if len(found) > limit:
                 return None
-    return list(dict.fromkeys(found))
+    return [key for key in dict.fromkeys(found) if automaton.emptiness.spells(key)]

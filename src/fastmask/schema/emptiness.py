@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..automata import Dfa
 from ..errors import BudgetError
-from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, can_be_spelled, json_number
+from .constants import ARRAY, NULL_KEY, NUMBER, OBJECT, STRING, Key, can_be_spelled, json_number
 from .members import Members
 from .numbers import first_numbers
 from .placing import KeyPlan, item_plans, key_plans
@@ -40,7 +41,7 @@ class Emptiness:
 
     def __init__(self, formulas: Formulas) -> None:
         self._formulas = formulas
-        self._members = Members(formulas)
+        self._members = Members(formulas, self)
         self._plans: dict[Any, Plan] = {}
         self._empty: set[Any] = set()
         self._plain = Plainness(formulas)
@@ -63,6 +64,18 @@ class Emptiness:
         with self._formulas.question():
             self._solve(question)
         return question in self._plans
+
+    def spells(self, key: Key) -> bool:
+        """Whether a constant can be written."""
+        return True
+
+    def spells_key(self, name: str) -> bool:
+        """Whether a key can be."""
+        return True
+
+    def spelled_keys(self, keys: Dfa) -> Dfa:
+        """The keys that can be, given by their UTF-8; a few that cannot may be left."""
+        return keys
 
     def members(self, question: Any, number: int) -> list[Any]:
         """Up to ``number`` different JSON values of a formula or conjunction."""
@@ -193,7 +206,7 @@ class Emptiness:
         if type_ == OBJECT:
             if conjunction.excluded:
                 return self._fill_from_members(conjunction)
-            for keys in key_plans(self._formulas, conjunction, can):
+            for keys in key_plans(self._formulas, conjunction, can, self):
                 return (conjunction, keys)
             return None
         if type_ == ARRAY:

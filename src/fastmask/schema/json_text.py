@@ -10,14 +10,25 @@ import json
 import re
 import secrets
 import sys
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ..errors import BudgetError, GrammarSyntaxError
 
-__all__ = ["WrittenNumber", "parsed", "written"]
+__all__ = ["WrittenNumber", "decimal_of", "parsed", "written"]
 
+_EXPONENT_DIGITS = 18  # the decimal module has no larger ones
 _INTEGER_DIGITS = 4_000  # Python converts no longer ones
+
+
+def decimal_of(text: str) -> Decimal:
+    """The exact value of a number; raises `BudgetError` for the hugest exponents."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise BudgetError(
+            "digits of an exponent", _EXPONENT_DIGITS, "write numbers with smaller exponents"
+        ) from None
 
 
 class WrittenNumber(Decimal):
@@ -31,7 +42,7 @@ class WrittenNumber(Decimal):
     text: str
 
     def __new__(cls, text: str) -> WrittenNumber:
-        self = super().__new__(cls, text)
+        self = super().__new__(cls, decimal_of(text))
         self.text = text
         return self
 

@@ -7,7 +7,8 @@ grows any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,14 @@ from .strings import first_strings
 from .values import AMONG, FALSE, Value
 
 if TYPE_CHECKING:
+    from .emptiness import Emptiness
     from .formulas import Formulas
 
 __all__ = ["Members", "assign"]
 
 _ATTEMPT_LIMIT = 5_000
 _ITEM_LIMIT = 2_000
+_MOST_PASSED = 1_000
 
 Question = tuple[Any, int]  # a value formula or a conjunction, and how many values are wanted
 
@@ -42,8 +45,9 @@ Question = tuple[Any, int]  # a value formula or a conjunction, and how many val
 class Members:
     """Values of formulas, remembered."""
 
-    def __init__(self, formulas: Formulas) -> None:
+    def __init__(self, formulas: Formulas, emptiness: Emptiness) -> None:
         self._formulas = formulas
+        self._emptiness = emptiness
         self._final: dict[Question, list[Key]] = {}
 
     def of(self, formula: Any, number: int) -> list[Key]:
@@ -112,7 +116,8 @@ class Members:
         if not isinstance(formula, Value):
             yield from self._of_conjunction(formula, number, ask)
         elif formula.kind == AMONG:
-            yield from sorted(filter(can_be_spelled, formula.constants), key=repr)
+            spelled = filter(self._emptiness.spells, filter(can_be_spelled, formula.constants))
+            yield from sorted(spelled, key=repr)
         elif formula is not FALSE:
             for type_ in range(6):
                 if formula.types >> type_ & 1:
@@ -122,15 +127,28 @@ class Members:
     def _of_conjunction(self, conjunction: Any, number: int, ask: Any) -> Iterator[Key]:
         type_ = conjunction.type
         if type_ in {NULL, BOOLEAN}:
-            yield from sorted(conjunction.allowed, key=repr)
+            yield from sorted(filter(self._emptiness.spells, conjunction.allowed), key=repr)
         elif type_ == NUMBER:
-            yield from first_numbers(conjunction, number)
+            yield from self._spelled(partial(first_numbers, conjunction), number)
         elif type_ == STRING:
-            yield from first_strings(self._formulas, conjunction, number)
+            strings = partial(first_strings, self._formulas, conjunction)
+            yield from self._spelled(strings, number)
         elif type_ == ARRAY:
             yield from self._arrays(conjunction, number, ask)
         elif type_ == OBJECT:
             yield from self._objects(conjunction, number, ask)
+
+    def _spelled(self, first: Callable[[int], Iterable[Key]], number: int) -> list[Key]:
+        """The first values that can be spelled; any, if those are few among many."""
+        limit = number
+        while True:
+            found = list(first(limit))
+            spelled = list(filter(self._emptiness.spells, found))
+            if len(spelled) >= number or len(found) < limit:
+                return spelled[:number]
+            if limit > _MOST_PASSED:
+                return found[:number]
+            limit *= 4
 
     def _arrays(self, conjunction: Any, number: int, ask: Any) -> Iterator[Key]:
         constants = self._formulas.constants
@@ -157,7 +175,11 @@ class Members:
         wanted = number + len(conjunction.excluded)
         more = max(wanted, conjunction.shortest)  # as many keys as it has to have, too
         plans = key_plans(
-            self._formulas, conjunction, lambda value: bool(ask(value, wanted)), more=more
+            self._formulas,
+            conjunction,
+            lambda value: bool(ask(value, wanted)),
+            self._emptiness,
+            more=more,
         )
         for plan in plans:
             members = plan.members()

@@ -18,6 +18,7 @@ from .strings import class_language, encoded, texts_of
 from .values import FALSE, TRUE, KeyClass, Test, Value
 
 if TYPE_CHECKING:
+    from .emptiness import Emptiness
     from .formulas import Formulas
 
 __all__ = ["Cell", "ItemPlan", "KeyPlan", "item_plans", "key_plans"]
@@ -225,6 +226,11 @@ class Cell:
         """Whether its keys are in a class (their names are in none)."""
         return self.passed.issuperset(where.inside) and self.passed.isdisjoint(where.outside)
 
+    def is_left(self, emptiness: Emptiness) -> bool:
+        """Whether there are keys that can be written; all others go."""
+        self._language = emptiness.spelled_keys(self._language)
+        return not self._language.is_empty
+
     def room(self, wanted: int) -> int:
         """How many keys there are, counted up to ``wanted``."""
         return self._language.size_up_to(wanted)
@@ -256,7 +262,9 @@ class KeyPlan:
         return result
 
 
-def key_plans(formulas: Formulas, wanted: Objects, can: Can, more: int = 0) -> Iterator[KeyPlan]:
+def key_plans(
+    formulas: Formulas, wanted: Objects, can: Can, emptiness: Emptiness, more: int = 0
+) -> Iterator[KeyPlan]:
     """Plans of an object.
 
     One for each way to meet the obligations; with ``more``, every set of keys beyond them too,
@@ -271,7 +279,7 @@ def key_plans(formulas: Formulas, wanted: Objects, can: Can, more: int = 0) -> I
     if not wanted.somewhere and wanted.shortest <= len(named) and not more:
         yield KeyPlan(named, [])
         return
-    yield from _Keys(formulas, wanted, can, more).plans(named)
+    yield from _Keys(formulas, wanted, can, emptiness, more).plans(named)
 
 
 # Formulas of keys by name, and of keys that cells are to give.
@@ -281,8 +289,11 @@ _Option: TypeAlias = tuple[dict[str, Value], list[tuple[Cell, Value]]]
 class _Keys:
     """The search behind `key_plans`."""
 
-    def __init__(self, formulas: Formulas, wanted: Objects, can: Can, more: int) -> None:
+    def __init__(
+        self, formulas: Formulas, wanted: Objects, can: Can, emptiness: Emptiness, more: int
+    ) -> None:
         self._formulas = formulas
+        self._emptiness = emptiness
         self._wanted = wanted
         self._can = can
         self._more = more
@@ -326,7 +337,7 @@ class _Keys:
         """Where an obligation may go: a key in use, a declared key, an undeclared one."""
         formulas, can = self._formulas, self._can
         for name in [*taken, *(name for name in self._names if name not in taken)]:
-            if not formulas.in_class(name, where):
+            if not formulas.in_class(name, where) or not self._emptiness.spells_key(name):
                 continue
             known = taken.get(name) or formulas.member(self._wanted, name)
             joined = formulas.conjunction(known, value)
@@ -401,13 +412,14 @@ class _Keys:
             self._optional = []
             for name in self._names:
                 value = self._formulas.member(self._wanted, name)
-                if value is not FALSE and self._can(value):
+                if value is not FALSE and self._can(value) and self._emptiness.spells_key(name):
                     self._optional.append(name)
         return self._optional
 
     def _all_cells(self) -> list[Cell]:
         if self._cells is None:
-            self._cells = list(_cells(self._formulas, self._wanted, list(self._names)))
+            every = _cells(self._formulas, self._wanted, list(self._names))
+            self._cells = [cell for cell in every if cell.is_left(self._emptiness)]
         return self._cells
 
 
