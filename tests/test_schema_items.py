@@ -63,7 +63,10 @@ SCHEMAS: list[dict[str, Any]] = [
     {**TWINS, "items": {"type": ["object", "array"]}},
     {**ENDLESS, "items": {**CLOSED, "properties": {"a": {**STRING, "minLength": 1}}}},
     {**ENDLESS, "items": {**CLOSED, "properties": {"a": {**STRING, "pattern": "^[ab]*$"}}}},
+    {**ENDLESS, "items": {**STRING, "maxLength": 4}},
+    {**ENDLESS, "items": {**STRING, "minLength": 1, "maxLength": 6}, "minItems": 2},
     {**STRING, "minLength": 1, "not": {"enum": ["", "a", "ba", 1]}},
+    {**STRING, "minLength": 4, "maxLength": 5, "not": {"enum": ["abab", "ababa", ""]}},
     {**STRING, "pattern": "^[ab/]*$", "not": {"enum": ["a", "abb", "c", "a/", ""]}},
     {"items": {**STRING, "pattern": "^(a|ab|ba*)$", "not": {"enum": ["a", "ab", "ba"]}}},
     TWINS,
@@ -246,6 +249,9 @@ def test_the_shortest_end_of_a_list_takes_items_that_did_not_come():
         ({"minLength": 2}, r"..+"),
         ({"pattern": "^[a-cé/]*$"}, r"[a-cé/]*"),
         ({"maxLength": 3}, r".{0,3}"),
+        ({"maxLength": 4}, r".{0,4}"),
+        ({"minLength": 2, "maxLength": 5}, r".{2,5}"),
+        ({"minLength": 4}, r".{4,}"),
         ({"pattern": "^(a|abé|b*)$"}, r"a|abé|b*"),
     ],
 )
@@ -265,6 +271,30 @@ def test_strings_left_out_are_so_in_every_spelling(schema, language, strings):
             beginning = fm.GrammarMatcher(compiled)
             if beginning.accept_bytes(text[:-1]):
                 assert np.array_equal(beginning.naive_row(), beginning.next_token_bitmask())
+
+
+@pytest.mark.parametrize("bounds", [{"maxLength": 20}, {"minLength": 3, "maxLength": 300}, {}])
+def test_many_strings_of_bounded_length_that_differ(bounds):
+    """Each with masks on its way: no set of strings takes more states than its last one."""
+    schema = {**ENDLESS, "items": {**STRING, **bounds}}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    chooser = random.Random(2)
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes("[")
+    words: list[str] = []
+    for number in range(40 if JIT_ENABLED else 4):
+        word = "".join(chooser.choices("abé漢", k=chooser.randint(3, 12))) + str(number)
+        text = json.dumps(word, ensure_ascii=chooser.random() < 0.3)
+        for character in (", " if words else "") + text:
+            assert matcher.accept_bytes(character)
+            if chooser.random() < 0.1:
+                assert np.array_equal(matcher.naive_row(), matcher.next_token_bitmask())
+            else:
+                matcher.next_token_bitmask()
+        words.append(word)
+        again = json.dumps(chooser.choice(words), ensure_ascii=False)
+        assert not matcher.fork().accept_bytes(", " + again)
+    assert compiled.tables.n_states < 60_000
 
 
 def test_items_are_told_apart_by_value_and_not_by_spelling():

@@ -23,12 +23,13 @@ from ..kernels import layout
 from . import spelling
 from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
-from .endless import Endlessness
+from .endless import MANY_CHARACTERS, Endlessness
 from .json_text import decimal_of
 from .left_out import can_be_left_out
 from .lists import LongList
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
+from .scalars import Strings
 from .shapes import portable
 from .shared_states import SharedStates
 from .values import Value
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_DIFFERENT", "SchemaAutomaton", "finite"]
 
+_MOST_BEGUN = 8  # characters of an item in the token that ends the one before
 _MOST_SHARED = 256  # states of strings that those with exceptions share
 #: Values of which an array may have each once, at the most.
 MOST_DIFFERENT = 64
@@ -198,8 +200,10 @@ class SchemaAutomaton:
         row = tables.blank_row()
         if value.types >> STRING & 1:
             for c in self.formulas.conjunctions(value, STRING):
-                if c.allowed is None and c.longest is None and not c.passes and not c.fails:
-                    row[ord('"')] = self.shared.embed(spelling.any_key(self.policy), layout.DEAD)
+                if self._endless.of_conjunction(c):
+                    beginning = self._string_beginning(c.longest)
+                    if beginning is not None:
+                        row[ord('"')] = self.shared.embed(beginning, layout.DEAD)
         if value.types >> NUMBER & 1:
             for c in self.formulas.conjunctions(value, NUMBER):
                 if c.is_unbounded():
@@ -219,6 +223,16 @@ class SchemaAutomaton:
         state = tables.new_states(1)
         tables.row(state)[:] = row
         return tables.program(layout.JUMP, state)
+
+    def _string_beginning(self, longest: int | None) -> Dfa | None:
+        """Strings that may be begun so that endlessly many of a greatest length go on."""
+        if longest is None:
+            return spelling.any_key(self.policy)
+        begun = Strings()
+        begun.longest = min(longest - MANY_CHARACTERS, _MOST_BEGUN)
+        if begun.longest <= 0 or not self.alphabet.is_whole:
+            return None
+        return spelling.string_language(begun, self.formulas, self.policy)
 
     def _beginning(self, type_: int, depth: int) -> int:
         """The state behind the bracket of a container of which nothing is known to come.
@@ -295,10 +309,13 @@ class SchemaAutomaton:
 
         0 where all of them are not a small automaton.
         """
-        is_counted = spelling.needs_counter(conjunction)
-        if is_counted or not can_be_left_out(conjunction, self.policy):
-            return 0
         every = conjunction.with_all()
+        if spelling.needs_counter(conjunction):
+            if conjunction.passes or conjunction.fails or not self.alphabet.is_whole:
+                return 0
+            return self.shared.counted_tries(self._counted(every)).root(conjunction.excluded)
+        if not can_be_left_out(conjunction, self.policy):
+            return 0
         language = spelling.string_language(every, self.formulas, self.policy)
         if language.n_states > _MOST_SHARED:
             return 0

@@ -1,7 +1,8 @@
 """Formulas that plainly hold endlessly many values, so that no few of them left out matter.
 
 A type is enough: strings of any length, numbers without a bound, an object or array that may always
-have one more or a member of which there are endlessly many. What is not told so is no news.
+have one more or a member of which there are endlessly many. What is not told so is no news. Strings
+of few characters pass for endlessly many, too: of 4 there are more than 10**24.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from .values import Value
 if TYPE_CHECKING:
     from .formulas import Formulas
 
-__all__ = ["Endlessness"]
+__all__ = ["MANY_CHARACTERS", "Endlessness"]
 
+#: Of strings of so many characters there are more than a text uses up.
+MANY_CHARACTERS = 4
 _DEEPEST = 3
 
 
@@ -44,7 +47,8 @@ class Endlessness:
         """Whether a conjunction does; False says nothing."""
         c, type_ = conjunction, conjunction.type
         if type_ == STRING:
-            return c.allowed is None and c.longest is None and not c.passes and not c.fails
+            special = c.allowed is not None or c.passes or c.fails
+            return not special and (c.longest is None or c.longest >= MANY_CHARACTERS)
         if type_ == NUMBER:
             special = c.allowed is not None or c.others or c.integer is False or c.digits is False
             return not special and (c.lower is None or c.upper is None)

@@ -17,6 +17,7 @@ from ..kernels import layout
 from . import spelling
 from .alphabet import alphabet_without
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING
+from .counted_tries import CountedTries
 from .counting import count_characters
 from .left_out import StringTries
 from .object_states import CALL_RANK, ObjectStates
@@ -67,6 +68,7 @@ class SharedStates:
         self._embedded: dict[tuple[Dfa, int], Embedded] = {}
         self._counted: dict[Any, int] = {}
         self._tries: dict[Dfa, StringTries] = {}
+        self._counted_tries: dict[int, CountedTries] = {}
         self._words: dict[bytes, int] = {}
         self._gaps: dict[str, int] = {}
         self.end = tables.new_states(1)
@@ -184,6 +186,13 @@ class SharedStates:
         tries = self._tries.get(language)
         if tries is None:
             tries = self._tries[language] = StringTries(self, language, self.end)
+        return tries
+
+    def counted_tries(self, opening: int) -> CountedTries:
+        """The counted strings that have an action on their opening quote, some left out."""
+        tries = self._counted_tries.get(opening)
+        if tries is None:
+            tries = self._counted_tries[opening] = CountedTries(self.tables, self.policy, opening)
         return tries
 
     # --- white space -----------------------------------------------------------------------------
