@@ -9,7 +9,7 @@ for yet, the frame is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -39,9 +39,6 @@ class PlainRule(Protocol):
 
     def frame_of(self, register: int, seen: int, others: int, count: int) -> Frame:
         """The frame of a register that a kernel made."""
-
-    def behind_others(self) -> int:
-        """The action behind a key that is not named."""
 
 
 class _KernelFrame:
@@ -90,7 +87,6 @@ class Registers:
         self._frames: dict[int, Frame] = {}
         self._rules: list[PlainRule | None] = []
         self._widest = 0  # words of a set
-        self._undefined: dict[int, Callable[[], int]] = {}
         self._moves = _move_table(_FIRST_MOVES if is_open else 1)
         objects = _FIRST_OBJECTS if is_open else 1
         for slot, array in (
@@ -115,7 +111,6 @@ class Registers:
         """Forget the frames, which refer to the tables: without them those go at once."""
         self._frames.clear()
         self._rules.clear()
-        self._undefined.clear()
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
@@ -157,9 +152,14 @@ class Registers:
         meaning = kind, keys, action, word, end
         self._record.bound(layout.T_SYMBOLS)[at : at + layout.SYMBOL] = meaning
 
-    def define_later(self, symbol: int, make: Callable[[], int]) -> None:
-        """Have ``make()`` say which action a defined symbol has when a text first asks for it."""
-        self._undefined[symbol] = make
+    def define_keys(self, first: int, actions: Sequence[int]) -> None:
+        """Say that symbols in a row are keys, bit by bit, and which actions they have."""
+        at = layout.SYMBOL * first
+        n = len(actions)
+        meanings = self._record.bound(layout.T_SYMBOLS)[at : at + layout.SYMBOL * n].reshape(n, -1)
+        meanings[:, layout.SYMBOL_KIND] = layout.KEY
+        meanings[:, layout.SYMBOL_MASK] = 1 << np.arange(n)
+        meanings[:, layout.SYMBOL_ACTION] = actions
 
     def new_comma(self) -> int:
         """The number of one more set of other keys (``kernels.registers``)."""
@@ -206,16 +206,18 @@ class Registers:
         least: int,
         most: int = 0,
         words: int = 0,
+        other: int = layout.DEAD,
     ) -> int:
         """The number, from 1 on, of a rule whose registers kernels make (``kernels.registers``).
 
         ``required`` keys have to come, and of any ``least``, and ``most`` if that is not 0; behind
         a comma one of ``promised`` does, unless that is 0. Keys are bits, or in sets of ``words``
-        words, where none may be required. Without a ``rule`` kernels know all there is.
+        words, where none may be required. ``other`` is the action behind a key that is not named.
+        Without a ``rule`` kernels know all there is.
         """
         at = layout.RULE * len(self._rules)
         self._grow(layout.T_RULES, at + layout.RULE)
-        asked = required, promised, layout.DEAD, least, most, words
+        asked = required, promised, other, least, most, words
         self._record.bound(layout.T_RULES)[at : at + layout.RULE] = asked
         self._rules.append(rule)
         self._widest = max(self._widest, words)
@@ -276,7 +278,6 @@ class Registers:
     def make_move(self, register: int, symbol: int) -> None:
         """Enter the move of a register on a symbol."""
         words = self._record.words
-        self._define(register, symbol)
         self._make_room()
         if derive_move(words, register, symbol) >= 0:
             return
@@ -285,20 +286,3 @@ class Registers:
         after, action = frame.move(symbol)
         words[layout.T_N_MOVES] += 1
         enter_move(self._moves, register, symbol, after, action)
-
-    def _define(self, register: int, symbol: int) -> None:
-        """Find out an action that nobody asked for before: of a key, or of a rule's other keys."""
-        make = self._undefined.pop(symbol, None)
-        of = layout.SYMBOL * symbol
-        if make is not None:
-            action = make()
-            self._record.bound(layout.T_SYMBOLS)[of + layout.SYMBOL_ACTION] = action
-        if self._record.bound(layout.T_SYMBOLS)[of + layout.SYMBOL_KIND] != layout.OTHER:
-            return
-        objects = self._record.bound(layout.T_OBJECTS)
-        rule = int(objects[layout.OBJECT * register + layout.OBJECT_RULE])
-        at = layout.RULE * (rule - 1) + layout.RULE_OTHER
-        plain = self._rules[rule - 1] if rule else None
-        if plain is not None and not self._record.bound(layout.T_RULES)[at]:
-            action = plain.behind_others()
-            self._record.bound(layout.T_RULES)[at] = action

@@ -377,16 +377,20 @@ class Tables:
             code = self._codes[key] = layout.PROGRAM - n
         return code
 
+    def new_programs(self, n: int) -> int:
+        """The number of the first of ``n`` programs in a row, to be written."""
+        first = self._n_programs
+        while 4 * (first + n) > self._programs.size:
+            self._programs = self._more(self._programs)
+        self._n_programs = first + n
+        return first
+
     def programs(self, kind: int, a: I64, b: int, then: I64 | int) -> I64:
         """The action codes of programs that nobody has made yet, one a row of the arrays."""
-        at = self._n_programs
-        after = at + len(a)
-        if 4 * after > self._programs.size:
-            self._programs = self._more(self._programs)
-        rows = self._programs[4 * at : 4 * after].reshape(-1, 4)
+        at = self.new_programs(len(a))
+        rows = self._programs[4 * at : 4 * (at + len(a))].reshape(-1, 4)
         rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = kind, a, b, then
-        self._n_programs = after
-        return layout.PROGRAM - np.arange(at, after)
+        return layout.PROGRAM - np.arange(at, at + len(a))
 
     def new_steps(self, n: int) -> tuple[list[int], list[int]]:
         """``n`` new symbols, and the actions that are steps on them."""

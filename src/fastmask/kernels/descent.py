@@ -29,6 +29,7 @@ from .layout import (
     CHAIN_PROGRAM,
     DEEPEST,
     LEAF,
+    LEAVES,
     LEFT,
     M_ARENA,
     M_CONFIGURATION,
@@ -201,10 +202,19 @@ def follow(cells, tables, rows, note, at, node, register, below):
 @inner
 def descend(cells, tables, rows, note, at, state, register, below):
     """Leaf of one thread, or a negative number and a note of where it ended at note[at:]."""
+    shift = np.int64(tables[T_SHIFT])
+    ways = view_u8(tables, T_ROOTS)
+    while ways[state >> shift] == LEAVES and cells[below * CELL + CELL_NEXT] == NIL:
+        before = np.int64(cells[below * CELL + CELL_STATE])
+        if ways[before >> shift] == MODELLED:
+            break  # what it calls is a cell below the thread as it stands
+        state = before
+        register = np.int64(cells[below * CELL + CELL_REGISTER])
+        below = np.int64(cells[below * CELL + CELL_PARENT])
     node = root_of(tables, rows, note, at, state)
-    if node >= 0 and view_u8(tables, T_ROOTS)[state >> tables[T_SHIFT]] == MODELLED:
+    if node >= 0 and ways[state >> shift] == MODELLED:
         models = view_i32(tables, T_MODELS)
-        pair = 2 * (state >> tables[T_SHIFT])
+        pair = 2 * (state >> shift)
         called = np.int64(find_cell(cells, models[pair + 1], register, below, NIL))
         if called < 0:
             note[at + NOTE_NODE] = NO_CELL

@@ -105,10 +105,12 @@ NO_ROOT = -1
 NO_MOVE = -2
 NO_CELL = -3
 
-# How the root of a state is made: by a walk, by the caller, or as that of a state nearly alike
+# How the root of a state is made: by a walk, by the caller, or as that of a state nearly alike; or
+# it is not needed, since whatever comes, the state leaves the frame
 WALKED = 0
 MADE = 1
 MODELLED = 2
+LEAVES = 3
 
 # Row flags
 COMPLETE = 1  # the text may end here

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels import layout
 from .automaton import MOST_DIFFERENT, finite
-from .constants import Constant, Key
+from .constants import FIRST_BYTES, VALUE_BYTES, Constant, Key
 from .containers import Arrays
 from .item_counts import Counting, VagueFrame
 from .items import FreshStrings, ListedStrings
-from .shared_states import FIRST_BYTES, VALUE_BYTES
 from .values import FALSE, TRUE, Value
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ __all__ = [
     "Constant",
     "Constants",
     "FALSE_KEY",
+    "FIRST_BYTES",
     "Key",
     "NULL",
     "NULL_KEY",
@@ -32,6 +33,7 @@ __all__ = [
     "STRING",
     "TRUE_KEY",
     "TYPE_NAMES",
+    "VALUE_BYTES",
     "can_be_spelled",
     "exact",
     "json_number",
@@ -42,6 +44,16 @@ __all__ = [
 NULL, BOOLEAN, NUMBER, STRING, ARRAY, OBJECT = range(6)
 TYPE_NAMES = ("null", "boolean", "number", "string", "array", "object")
 ALL_TYPES = 0b111111
+#: First bytes of values, by their type.
+FIRST_BYTES = {
+    NULL: b"n",
+    BOOLEAN: b"tf",
+    NUMBER: b"-0123456789",
+    STRING: b'"',
+    ARRAY: b"[",
+    OBJECT: b"{",
+}
+VALUE_BYTES = b"".join(FIRST_BYTES.values())
 _LARGEST_EXPONENT = 4_000
 
 Number: TypeAlias = int | Fraction

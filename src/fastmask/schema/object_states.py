@@ -6,11 +6,17 @@ of a key that is not named are the same symbols in all of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .._arrays import U8
 from ..automata import Dfa
 from ..kernels import layout
+from ..kernels.members import write_members
 from . import spelling
+from .constants import VALUE_BYTES
 from .key_tries import KeyBody, framed_body, key_body
 
 if TYPE_CHECKING:
@@ -20,6 +26,7 @@ __all__ = ["CALL_RANK", "ObjectStates"]
 
 CALL_RANK = (1 << 24) + 1
 _BODY_RANK = (1 << 24) + 2
+_FIRST_BYTES: U8 = np.frombuffer(bytearray(VALUE_BYTES), np.uint8)
 
 
 class ObjectStates:
@@ -51,7 +58,8 @@ class ObjectStates:
         self._backs: dict[int, int] = {}
         self._opened: dict[tuple[int, int], int] = {}
         self._behind_commas: dict[tuple[int, int], int] = {}
-        self._members: dict[tuple[int, int], int] = {}
+        self._members: dict[int, dict[int, tuple[int, int]]] = {}
+        self._spaced: dict[int, int] = {}  # states before which white space may stand, by state
         self._colon: tuple[int, int] | None = None
 
     def _new_end(self, state: int) -> int:
@@ -112,13 +120,42 @@ class ObjectStates:
 
     def member(self, value: int, depth: int) -> int:
         """The state in which a member begins; ``value`` is the first state of its values."""
-        place = (value, self._level(depth))
-        state = self._members.get(place)
-        if state is None:
-            call = self._shared.call(value, self.back(depth))
-            state = self._members[place] = self._tables.new_states(1)
-            self._shared.write_item_bytes(state, call)
-        return state
+        return self.members([value], depth)[value][0]
+
+    def members(self, values: Iterable[int], depth: int) -> dict[int, tuple[int, int]]:
+        """By first state of values: where members begin, and the action on the quote before.
+
+        Some others may be there, too.
+        """
+        known = self._members.setdefault(self._level(depth), {})
+        new = [value for value in dict.fromkeys(values) if value not in known]
+        if new:
+            tables = self._tables
+            quote, _ = self._colon or self._write_colon()
+            back = self.back(depth)
+            program = tables.new_programs(2 * len(new))
+            state = tables.new_states(len(new))
+            spaced = tables.new_states(len(new)) if self._shared.spaces_values else state
+            write_members(
+                tables.record.words,
+                np.array(new, np.int64),
+                _FIRST_BYTES,
+                state,
+                spaced,
+                program,
+                back,
+                quote,
+                CALL_RANK,
+            )
+            for value in new:
+                known[value] = state, layout.PROGRAM - program - 1
+                if spaced != state:
+                    self._shared.write_gap(spaced, state, "key")
+                self._spaced[state] = spaced
+                state += 1 << tables.shift
+                spaced += 1 << tables.shift
+                program += 2
+        return known
 
     def behind_key(self, member: int, is_quote: bool = True) -> int:
         """The action on the closing quote of a key, or on the byte behind it.
@@ -126,7 +163,10 @@ class ObjectStates:
         It calls the states of the colon, which all keys share; behind them comes ``member``.
         """
         quote, behind = self._colon or self._write_colon()
-        return self._tables.program(layout.PUSH, quote if is_quote else behind, member, CALL_RANK)
+        spaced = self._spaced.get(member)
+        if spaced is None:
+            spaced = self._spaced[member] = self._shared.gap(member, "key")
+        return self._tables.program(layout.PUSH, quote if is_quote else behind, spaced, CALL_RANK)
 
     def _write_colon(self) -> tuple[int, int]:
         """The states before and behind the closing quote of a key."""
@@ -136,7 +176,7 @@ class ObjectStates:
             behind = shared.chain(separator, shared.end)
         else:
             colon = tables.new_states(1)
-            tables.row(colon)[0x3A] = shared.gap(shared.end, "key")
+            tables.row(colon)[0x3A] = shared.end
             behind = shared.gap(colon, "")
         quote = tables.new_states(1)
         tables.row(quote)[0x22] = behind
@@ -160,8 +200,10 @@ class ObjectStates:
         if state is None:
             tables = self._tables
             state = self._other_states[where] = tables.new_states(1)
-            symbol = self.other_symbol(where)
-            tables.row(state)[:] = tables.program(layout.STEP, symbol, layout.KEY_TEXT)
+            step = tables.program(layout.STEP, self.other_symbol(where), layout.KEY_TEXT)
+            # What leads nowhere behind the step is dead before it.
+            _, behind = self._colon or self._write_colon()
+            tables.row(state)[:] = np.where(tables.row(behind) != layout.DEAD, step, layout.DEAD)
         return state
 
     def body(self, language: Dfa | None, where: int) -> KeyBody:

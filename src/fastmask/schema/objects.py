@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..automata import Dfa, any_text, product
@@ -109,6 +108,8 @@ class ObjectRule:
         The actions on the quote of a key.
     """
 
+    names: dict[str, Value]
+
     def __init__(self, automaton: SchemaAutomaton, conjunction: Any, depth: int) -> None:
         self.conjunction = conjunction
         formulas = automaton.formulas
@@ -155,7 +156,8 @@ class ObjectRule:
             required = sum(self._bits[name] for name in self.required)
             promised = 0 if self._classes else every
             least = conjunction.shortest
-            self._number = tables.registers.new_rule(self, required, promised, least)
+            other = self._jump(self._classes[0][1]) if self._classes else layout.DEAD
+            self._number = tables.registers.new_rule(self, required, promised, least, other=other)
             self._define_symbols()
 
     def _begin_rule(
@@ -190,11 +192,11 @@ class ObjectRule:
     def _make_symbols(self) -> None:
         """The symbols of steps, once the classes of other keys are known."""
         tables = self.tables
-        self._key_symbols = {name: tables.registers.new_symbol() for name in self.names}
-        self._of_code = {
-            tables.program(layout.STEP, symbol): name for name, symbol in self._key_symbols.items()
-        }
-        self._of_symbol = {symbol: name for name, symbol in self._key_symbols.items()}
+        symbols, codes = tables.new_steps(len(self.names))
+        self._symbols = symbols
+        self._codes = dict(zip(self.names, codes, strict=True))
+        self._of_code = dict(zip(codes, self.names, strict=True))
+        self._of_symbol = dict(zip(symbols, self.names, strict=True))
         self._other_symbols = [self.states.other_symbol(i) for i in range(len(self._classes))]
         self._back = self.states.back(self.depth)
 
@@ -208,8 +210,18 @@ class ObjectRule:
         return self._opened(first)
 
     def _opened(self, first: Any) -> int:
-        state = self.states.opened(self._keys(first), self.depth)
+        keys = self._keys(first)
+        if keys:
+            self._behind_comma(first, keys)
+        state = self.states.opened(keys, self.depth)
         return self.tables.program(layout.SET, first.register, 0, state)
+
+    def _behind_comma(self, frame: Any, keys: int) -> int:
+        """The action on a comma, behind which ``keys`` is the action on a quote."""
+        action = self.states.behind_comma(keys, self.depth)
+        if self._number and not frame.apart and self._is_narrow(frame):
+            self.tables.registers.define_comma(self._set_number(frame.unnamed), action)
+        return action
 
     # --- states ----------------------------------------------------------------------------------
 
@@ -280,14 +292,11 @@ class ObjectRule:
 
     def _define_symbols(self) -> None:
         """Say what symbols mean, so that kernels make this object's registers and moves."""
-        registers = self.tables.registers
-        for name, symbol in self._key_symbols.items():
-            registers.define(symbol, layout.KEY, self._bits[name])
-            registers.define_later(symbol, partial(self._member, self.names[name]))
-
-    def behind_others(self) -> int:
-        """The action behind a key that is not named."""
-        return self._jump(self._classes[0][1])
+        firsts = [self.automaton.value(value, self.depth + 1) for value in self.names.values()]
+        known = self.states.members(firsts, self.depth)
+        actions = [known[first][1] for first in firsts]
+        if actions:
+            self.tables.registers.define_keys(self._symbols[0], actions)
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -299,10 +308,7 @@ class ObjectRule:
             keys = self._keys(frame)
             if not keys:
                 return 0, layout.DEAD
-            action = self.states.behind_comma(keys, self.depth)
-            if self._number and not frame.apart and self._is_narrow(frame):
-                self.tables.registers.define_comma(self._set_number(frame.unnamed), action)
-            return frame.register, action
+            return frame.register, self._behind_comma(frame, keys)
         name = self._of_symbol.get(symbol)
         if name is not None:
             if not self._may_come(frame, name):
@@ -573,9 +579,7 @@ class ObjectRule:
             return self._trie(frame, -1)
         if self._shrinking is None:
             spelled = {name: self._spelled(name) or [] for name in self.names}
-            step = tables.program
-            codes = {n: step(layout.STEP, symbol) for n, symbol in self._key_symbols.items()}
-            self._shrinking = ShrinkingTrie(tables, spelled, codes)
+            self._shrinking = ShrinkingTrie(tables, spelled, self._codes)
         frame.gone = barred
         return self._shrinking.without(barred, frame.gone_before)
 
@@ -593,9 +597,7 @@ class ObjectRule:
             keys: list[_Key] = []
             if not root:
                 new = (seen | self._forbidden) if other >= 0 else set()
-                step = self.tables.program
-                for name, symbol in self._key_symbols.items():
-                    code = step(layout.STEP, symbol)
+                for name, code in self._codes.items():
                     keys += [(text, code) for text in self._spelled(name) or ()]
             keys += [(text, layout.DEAD) for name in new for text in self._spelled(name) or ()]
             keys.sort()
@@ -689,11 +691,10 @@ class ObjectRule:
         """The state that begins some keys of many spellings."""
         state = self._wide.get(names)
         if state is None:
-            tables = self.tables
             texts = sorted((encoded(name), number) for number, name in enumerate(names, 1))
             keys = Dfa.from_strings([text for text, _ in texts], [n for _, n in texts])
             spelled = spelling.key_language(keys, self.automaton.policy)
-            codes = [tables.program(layout.STEP, self._key_symbols[name]) for name in names]
+            codes = [self._codes[name] for name in names]
             state = self.automaton.shared.embed_ending(spelled, [layout.DEAD, *codes])
             self._wide[names] = state
         return state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import keywords
 from .references import schemas_below
-from .values import AMONG, SCHEMA, TRUE, Value
+from .values import AMONG, SCHEMA, Value
 
 if TYPE_CHECKING:
     from .formulas import Formulas
@@ -94,10 +94,11 @@ def portable(formulas: Formulas, value: Value) -> Any:
     """A form of a formula that means the same in every schema; None if it has none that is short.
 
     It holds the keywords of a schema and of those inside, in their order, annotations left out.
-    What refers to something, lists other constants than strings, or leaves out keywords has none.
+    What names properties, refers to something, lists other constants than strings, or leaves out
+    keywords has none.
     """
-    if value is TRUE:
-        return ("any",)
+    if value.only_types:
+        return value.types
     if value.kind == AMONG:
         return (AMONG, value.constants) if all(type(k) is str for k in value.constants) else None
     if value.kind != SCHEMA or formulas.left_out or value.scope:
@@ -111,7 +112,7 @@ def _words(node: Any, draft: Draft, levels: int) -> Any:
     """The keywords of a schema and of those inside; None if some have no form."""
     if isinstance(node, bool):
         return ("any",) if node else ("none",)
-    if not levels or len(node) > _MOST_WORDS or (levels < _MOST_LEVELS and "$schema" in node):
+    if not levels or "properties" in node or (levels < _MOST_LEVELS and "$schema" in node):
         return None
     words = []
     for keyword, content in node.items():
@@ -123,10 +124,6 @@ def _words(node: Any, draft: Draft, levels: int) -> Any:
             part = _words(content, draft, levels - 1)
         elif kind in _LISTS:
             part = tuple(_words(child, draft, levels - 1) for child in content)
-        elif kind in {keywords.SCHEMAS_BY_NAME, keywords.PATTERNS}:
-            part = tuple((n, _words(child, draft, levels - 1)) for n, child in content.items())
-            if any(child is None for _, child in part):
-                return None
         elif kind in {keywords.STRINGS, keywords.TYPE, keywords.ENUMERATION}:
             listed = (content,) if isinstance(content, str) else tuple(content)
             part = listed if all(type(one) is str for one in listed) else None
@@ -141,7 +138,6 @@ def _words(node: Any, draft: Draft, levels: int) -> Any:
 
 
 _MOST_LEVELS = 4
-_MOST_WORDS = 16
 _LISTS = frozenset((keywords.SCHEMAS, keywords.SCHEMA_OR_SCHEMAS))
 _NUMBERS = frozenset((keywords.COUNT, keywords.NUMERIC, keywords.LIMIT, keywords.POSITIVE))
 _TEXTS = frozenset((keywords.TEXT, keywords.PATTERN, keywords.BOOLEAN_VALUE, keywords.CONSTANT))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import I32
+from .._arrays import I32, U8
 from ..automata import Dfa
 from ..embedding import Embedded
 from ..kernels import layout
 from . import spelling
 from .alphabet import alphabet_without
-from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING
+from .constants import VALUE_BYTES
 from .counted_tries import CountedTries
 from .counting import count_characters
 from .left_out import StringTries
@@ -26,19 +26,9 @@ from .policy import Policy
 if TYPE_CHECKING:
     from ..tables import Tables
 
-__all__ = ["FIRST_BYTES", "VALUE_BYTES", "SharedStates"]
+__all__ = ["SharedStates"]
 
-#: First bytes of values, by their type.
-FIRST_BYTES = {
-    NULL: b"n",
-    BOOLEAN: b"tf",
-    NUMBER: b"-0123456789",
-    STRING: b'"',
-    ARRAY: b"[",
-    OBJECT: b"{",
-}
-VALUE_BYTES = b"".join(FIRST_BYTES.values())
-_VALUE_COLUMNS = np.frombuffer(VALUE_BYTES, np.uint8)
+_VALUE_COLUMNS: U8 = np.frombuffer(bytearray(VALUE_BYTES), np.uint8)
 _MOST_INDENT = 40
 _MOST_SPACE = 64
 
@@ -71,8 +61,11 @@ class SharedStates:
         self._counted_tries: dict[int, CountedTries] = {}
         self._words: dict[bytes, int] = {}
         self._gaps: dict[str, int] = {}
+        #: Whether white space may stand before values.
+        self.spaces_values = policy.item_separator is None and policy.whitespace != "none"
         self.end = tables.new_states(1)
         tables.row(self.end)[:] = layout.RETURN
+        tables.roots[self.end >> tables.shift] = layout.LEAVES
         self.objects = ObjectStates(self)
 
     @classmethod
@@ -203,7 +196,7 @@ class SharedStates:
         ``kind`` is "item" behind a comma, "key" behind a colon, else any other place.
         """
         policy = self.policy
-        if policy.item_separator is not None or policy.whitespace == "none":
+        if not self.spaces_values:
             return inner
         if policy.whitespace == "single" and kind not in {"item", "key"}:
             return inner
@@ -216,7 +209,7 @@ class SharedStates:
         policy = self.policy
         row = self.tables.row(state)
         row[:] = self.tables.row(inner)
-        if policy.item_separator is not None or policy.whitespace == "none":
+        if not self.spaces_values:
             return
         if policy.whitespace == "single":
             if kind in {"item", "key"}:
