@@ -134,6 +134,7 @@ TWO_KEYS = (
 )
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "schema",
     [
@@ -179,6 +180,7 @@ def test_two_keys_in_one_token_are_told_apart(schema):
 PARTS = ("foo", "oba", "bar", "id", "d_n", "name", "ame", "x")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("most", [{}, {"maxProperties": 2}])
 def test_keys_that_many_patterns_overlap_in(is_open, most):
@@ -226,6 +228,7 @@ def test_keys_that_many_patterns_overlap_in(is_open, most):
         assert (accepted and matcher.is_completed()) is valid, text
 
 
+@pytest.mark.large
 def test_nine_patterns_that_overlap_find_room():
     words = ["group", "state", "foo", "bar", "id", "name", "type", "date", "url"]
     schema = {"patternProperties": {word: {"minLength": i} for i, word in enumerate(words)}}

@@ -587,6 +587,7 @@ ITEMS_THAT_MATTER = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kind", ITEMS_THAT_MATTER)
 def test_what_an_item_under_way_is_counts(kind):
     schema = {"type": "array", **ITEMS_THAT_MATTER[kind]}
@@ -601,11 +602,12 @@ def test_what_an_item_under_way_is_counts(kind):
         assert len(completion.text) == least
         assert least_judged(matcher, min(3, least)) in {None, least}
 
-    for seed in range(8 if JIT_ENABLED else 1):
+    for seed in range(8):
         compiled = GrammarCompiler(SMALL).compile(grammar)
         walk(GrammarMatcher(compiled), random.Random(seed), 8, examine)
 
 
+@pytest.mark.large
 def test_the_completion_of_many_different_items():
     schema = {
         "type": "array",
