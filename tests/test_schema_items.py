@@ -13,6 +13,7 @@ import pytest
 
 import fastmask as fm
 from fastmask._jit import JIT_ENABLED
+from fastmask.schema import formulas
 from fastmask.shortest import shortest_completion
 from fastmask.texts import last_value
 
@@ -391,6 +392,68 @@ def test_many_different_items(schema, length):
     assert matcher.is_completed()
     assert not fm.GrammarMatcher(compiled).accept_bytes(json.dumps([*range(length - 1), 0]))
     assert not fm.GrammarMatcher(compiled).accept_bytes(json.dumps([*range(length - 1)]))
+
+
+LONG_RUN = [
+    {"items": {**STRING, "pattern": "^[ab]+$"}},
+    {"items": {**STRING, "maxLength": 40}, "maxItems": 4},
+    {"items": {**INTEGER, "minimum": 0, "maximum": 500}, "minItems": 2},
+    {"items": {"type": "array", "prefixItems": [INTEGER], "items": False}, "maxItems": 9},
+]
+
+
+@pytest.mark.parametrize("schema", LONG_RUN)
+@pytest.mark.parametrize("before", ["", "="])
+def test_what_texts_make_of_a_schema_is_forgotten(schema, before, monkeypatch):
+    """Over one compiled schema as many texts as there may be formulas go on to have their masks."""
+    monkeypatch.setattr(formulas, "_FORMULA_LIMIT", 300)
+    chooser = random.Random(7)
+    grammar = fm.Grammar.from_json_schema({**ENDLESS, **schema})
+    if before:
+        grammar = fm.Grammar.concat(fm.Grammar.from_choices([before]), grammar)
+    compiled = fm.CompiledGrammar(grammar, VOCABULARY)
+    matcher = fm.GrammarMatcher(compiled)
+    for n in range(150 if JIT_ENABLED else 3):
+        matcher.reset()
+        if schema["items"]["type"] == "string":
+            words = {"".join(chooser.choices("ab", k=chooser.randint(1, 9))) for _ in range(4)}
+            items = sorted(words)
+        else:
+            items = chooser.sample(range(500), 4)
+        if schema["items"]["type"] == "array":
+            items = [[item] for item in items]
+        text = before + json.dumps(items)
+        for at, character in enumerate(text):
+            if at % 7 == n % 7:
+                allowed = matcher.next_token_bitmask()
+                for token in chooser.sample(range(257, VOCABULARY.size), 12):
+                    is_set = bool(allowed[token >> 5] >> (token & 31) & 1)
+                    assert matcher.is_token_allowed(token) == is_set
+            assert matcher.accept_bytes(character), (text, at)
+        assert matcher.is_completed()
+        assert not matcher.accept_bytes("]")
+
+
+def test_a_mask_says_so_where_there_are_too_many_formulas(monkeypatch):
+    """A mask has all tokens that are accepted, or none."""
+    monkeypatch.setattr(formulas, "_FORMULA_LIMIT", 40)
+    schema = {**ENDLESS, "items": {**STRING, "format": "date"}, "minItems": 2}
+    compiled = fm.GrammarCompiler(VOCABULARY).compile_json_schema(schema)
+    matcher = fm.GrammarMatcher(compiled)
+    days = iter([f"20{n // 28 + 10}-01-{n % 28 + 1:02}" for n in range(400)])
+
+    def go_on_for_ever() -> None:
+        opening = '["'
+        while True:
+            assert matcher.accept_bytes(opening + next(days))
+            single = {i for i in range(257, VOCABULARY.size) if matcher.is_token_allowed(i)}
+            assert single == set(matcher.allowed_token_ids().tolist()) - set(range(257))
+            opening = '","'
+
+    with pytest.raises(fm.BudgetError, match="40 formulas"):
+        go_on_for_ever()
+    with pytest.raises(fm.BudgetError, match="40 formulas"):
+        matcher.next_token_bitmask()
 
 
 @pytest.mark.large

@@ -19,7 +19,7 @@ from ._types import as_integer, expect
 from .arena import vacant_row_error
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
-from .errors import BitmaskError, BudgetError, MatcherError
+from .errors import BitmaskError, MatcherError
 from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_text
@@ -244,7 +244,7 @@ class GrammarMatcher:
         with self._arena.lock:
             doubtful = self._arena.doubtful_tokens(self._words, generation, leaf)
         row = generation.view(leaf).copy()
-        _set_bits(row, self._texts_allow(doubtful, not row.any()), True)
+        _set_bits(row, self._texts_allow(doubtful), True)
         row.flags.writeable = False
         return row, generation.flags(leaf) & layout.COMPLETE | (0 if row.any() else layout.VACANT)
 
@@ -254,30 +254,22 @@ class GrammarMatcher:
         _set_bits(row, tokens, False)
         _set_bits(row, self._texts_allow((token, 0) for token in tokens), True)
 
-    def _texts_allow(
-        self, doubtful: Iterable[tuple[int, int]], are_last: bool = False
-    ) -> list[int]:
+    def _texts_allow(self, doubtful: Iterable[tuple[int, int]]) -> list[int]:
         """Those of some tokens that are accepted; with each how long the text is not needed.
 
-        Where they are the last ones a budget that keeps all of them back is an error.
+        Raises `BudgetError` where accepting one of them does.
         """
         allowed = []
-        given_up: BudgetError | None = None
         behind: dict[bytes, int] = {}
         tables = self._arena.tables
         for token, n in doubtful:
             start, end = tables.token_span(token)
             data = tables.token_bytes[start:end]
             head = data[: n + 1].tobytes()
-            try:
-                if head not in behind:
-                    behind[head] = self._read(data[: n + 1])
-                if behind[head] and self._read(data[n + 1 :], behind[head], head):
-                    allowed.append(token)
-            except BudgetError as error:  # as accepting it would say
-                given_up = error
-        if are_last and given_up is not None and not allowed:
-            raise given_up
+            if head not in behind:
+                behind[head] = self._read(data[: n + 1])
+            if behind[head] and self._read(data[n + 1 :], behind[head], head):
+                allowed.append(token)
         return allowed
 
     def _ends_allowed(self, complete: bool) -> list[int]:

@@ -38,6 +38,7 @@ from .vocabulary.record import vocabulary_record
 
 if TYPE_CHECKING:
     from .embedding import Counted, Embedded
+    from .schema.formulas import Formulas
     from .vocabulary import Vocabulary
 
 __all__ = ["STEP_BUDGET", "Listed", "Tables"]
@@ -113,6 +114,8 @@ class Tables:
         What the registers of frames stand for, and their moves.
     start_state, final_state : int
         Premultiplied: where the grammar's text begins, and what lies under the first frame.
+    formulas : list[Formulas]
+        Those of the schemas inside the grammar.
     kept : dict
         What schemas have in common here, by whoever keeps it.
     token_kind : int32[size]
@@ -132,6 +135,7 @@ class Tables:
         self.vocabulary = vocabulary
         self.words = (vocabulary.size + 31) // 32
         self.step_budget = step_budget
+        self.formulas: list[Formulas] = []
         self._columns: list[I32] = []
         self._classes_of: dict[Tokens, list[int]] = {}
         self._codes: dict[tuple[int, ...], int] = {}
@@ -233,7 +237,10 @@ class Tables:
         follow = follow_columns(automata, calls, moves, columns, first, entry)
         # Callees: the rules, then the schemas.
         starts = [(bases[i] + a.start) << self.shift for i, a in enumerate(networks.automata)]
-        starts += map(self.add_schema, schemas)
+        for schema in schemas:
+            state, formulas = self.add_schema(schema)
+            starts.append(state)
+            self.formulas.append(formulas)
         for i, automaton in enumerate(automata):
             n_choices = self._n_alts
             block = self._actions(
@@ -289,11 +296,13 @@ class Tables:
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
         self.registers = Registers(self.record, self.is_open)
 
-    def add_schema(self, schema: Schema) -> int:
-        """The state in which the texts of a schema begin, made now. Needs the lock of an arena."""
+    def add_schema(self, schema: Schema) -> tuple[int, Formulas]:
+        """The state in which the texts of a schema begin, made now, and the formulas it is made of.
+
+        Needs the lock of an arena.
+        """
         state = self.new_states(1)
-        schema.source.build(self, state)
-        return state
+        return state, schema.source.build(self, state)
 
     @property
     def share_used(self) -> float:

@@ -160,8 +160,8 @@ class SchemaSource(Protocol):
     def to_bytes(self) -> bytes:
         """Schema and options as bytes."""
 
-    def build(self, tables: Any, state: int) -> None:
-        """Have ``tables`` make the automaton, which begins in ``state``."""
+    def build(self, tables: Any, state: int) -> Any:
+        """Have ``tables`` make the automaton, which begins in ``state``; the formulas it is of."""
 
 
 Expression: TypeAlias = (

@@ -84,6 +84,8 @@ class Formulas:
         Facts about what the formulas hold.
     spellings : dict[Number, set[str]]
         How the schema's constants write numbers, where that is not the shortest way.
+    is_worn : bool
+        Whether so many are made for texts that have ended that new automata better have others.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Formulas:
         self._work = 0
         self._questions = 0
         self._number = 2
+        self.is_worn = False
         self._derived = 0
         self._nesting = 0
         self.emptiness = Emptiness(self)
@@ -133,6 +136,11 @@ class Formulas:
             yield
         finally:
             self._questions -= 1
+
+    @property
+    def share_used(self) -> float:
+        """How many of the formulas there may be are made, from 0 to 1."""
+        return self._derived / _FORMULA_LIMIT
 
     def without(self, left_out: Mapping[tuple[int, str], GrammarError]) -> Formulas:
         """The formulas of the same documents with more left out."""

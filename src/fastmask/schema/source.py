@@ -18,6 +18,7 @@ from .report import SchemaReport, check_limits, check_patterns, report_of, unsat
 
 if TYPE_CHECKING:
     from ..tables import Tables
+    from .formulas import Formulas
 
 __all__ = ["JsonSchema", "check_schema"]
 
@@ -108,10 +109,13 @@ class JsonSchema:
         """The schema as JSON text."""
         return written(self.schema)
 
-    def build(self, tables: Tables, state: int) -> None:
-        """Have ``tables`` make the automaton, which begins in ``state``."""
+    def build(self, tables: Tables, state: int) -> Formulas:
+        """Have ``tables`` make the automaton, which begins in ``state``; the formulas it is of."""
+        if self.formulas.is_worn:
+            self.formulas = self.formulas.without({})
         automaton = SchemaAutomaton(tables, self.formulas, self.policy)
         tables.defer(state, automaton.write_root)
+        return self.formulas
 
     def to_bytes(self) -> bytes:
         """Schema and options as bytes."""
