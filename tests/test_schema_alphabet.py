@@ -123,11 +123,13 @@ def test_no_text_begins_that_needs_more_than_can_be_spelled(kind):
 @pytest.mark.parametrize("number", ["3E5259878096213806213", "0E99999999999999999999", "97E64978"])
 def test_a_number_too_large_to_be_told_apart_is_over_the_budget(number):
     compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema(
-        {"uniqueItems": True, "minItems": 2, "maxItems": 3}, whitespace="none"
+        {"uniqueItems": True, "prefixItems": [True, {"type": "array"}]}, whitespace="none"
     )
     matcher = fm.GrammarMatcher(compiled)
     assert matcher.accept_bytes(f"[[{number.replace('E', 'e')}]")
     with pytest.raises(fm.BudgetError, match="exponent"):
         matcher.next_token_bitmask()
+    with pytest.raises(fm.BudgetError, match="exponent"):
+        matcher.accept_bytes(",")
     with pytest.raises(fm.BudgetError, match="exponent"):
         fm.Grammar.from_json_schema(f'{{"const": {number}}}')

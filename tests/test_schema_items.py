@@ -70,8 +70,18 @@ SCHEMAS: list[dict[str, Any]] = [
     {**STRING, "minLength": 4, "maxLength": 5, "not": {"enum": ["abab", "ababa", ""]}},
     {**STRING, "pattern": "^[ab/]*$", "not": {"enum": ["a", "abb", "c", "a/", ""]}},
     {"items": {**STRING, "pattern": "^(a|ab|ba*)$", "not": {"enum": ["a", "ab", "ba"]}}},
+    {**ENDLESS, "items": {"type": ["string", "null"]}, "maxItems": 3},
+    {**ENDLESS, "items": {**STRING, "not": {"enum": ["", "b"]}}},
+    {**ENDLESS, "items": {**STRING, "pattern": "^(a*b?|c|ba)$"}, "minItems": 2, "maxItems": 4},
+    {**ENDLESS, "items": {"type": "number", "minimum": 0, "maximum": 1}, "maxItems": 3},
+    {**ENDLESS, "items": {**INTEGER, "minimum": 0, "exclusiveMaximum": 3}, "minItems": 2},
+    {**ENDLESS, "items": {**INTEGER, "minimum": -1, "maximum": 2, "not": {"const": 0}}},
+    {**ENDLESS, "items": {"enum": [*range(70), "a", 1.5]}, "minItems": 2},
+    {**ENDLESS, "items": {**CLOSED, "required": ["a"], "properties": {"a": STRING, "b": INTEGER}}},
+    {**ENDLESS, "items": {"properties": {"a": STRING, "b": {"enum": [1]}}, "maxProperties": 1}},
     TWINS,
     {**TWINS, "items": INTEGER, "maxItems": 3},
+    {**TWINS, "items": {**STRING, "pattern": "^[ab]*$"}},
     {**TWINS, "prefixItems": [INTEGER, STRING], "items": {"type": "boolean"}, "maxItems": 4},
     {"not": {"const": {"a": 1}}},
     {"not": {"enum": [[1], [2, 3], {"a": 1, "b": [2]}]}},
@@ -470,3 +480,30 @@ def test_every_way_to_count_is_tried_where_items_differ():
     compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_json_schema(schema)
     for text, valid in (("[2, 1, 3]", True), ("[1, 3, 3]", False), ("[1, 1, 3]", False)):
         assert fm.GrammarMatcher(compiled).accept_bytes(text) is valid
+
+
+@pytest.mark.parametrize(
+    ("items", "some"),
+    [
+        (STRING, ["ab", "", "b"]),
+        ({**STRING, "maxLength": 40}, ["ab", "", "b"]),
+        ({**STRING, "pattern": "^[ab]*$"}, ["ab", "", "b"]),
+        ({**INTEGER, "minimum": 0, "maximum": 30}, [2, 0, 12]),
+        ({**CLOSED, "required": ["a"], "properties": {"a": STRING, "b": INTEGER}}, [{"a": "b"}]),
+    ],
+)
+@pytest.mark.parametrize("lacking", [b"", b"\xf1\xf2"])
+def test_masks_behind_items_are_there_without_their_text(items, some, lacking):
+    """Of endlessly many items, or many, the next one may begin whatever the last one was."""
+    tokens = [token if token not in [bytes([b]) for b in lacking] else b"a" for token in BYTES]
+    vocabulary = fm.Vocabulary(
+        [*tokens, b"<end>", b'",', b'", "', b" ,", b"},", b'"},{"'], eos_token_ids=[256]
+    )
+    schema = {**ENDLESS, "items": items, "maxItems": 4}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), vocabulary)
+    matcher = fm.GrammarMatcher(compiled)
+    matcher.next_token_bitmask()
+    assert matcher.accept_bytes(json.dumps(some)[:-1])
+    matcher.next_token_bitmask()
+    doubtful = [known for known in compiled.arena.rows.doubtful.values() if known]
+    assert doubtful == []

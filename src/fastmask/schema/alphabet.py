@@ -41,6 +41,8 @@ class Alphabet:
         self._absent = frozenset(absent) & _IN_TEXTS
         #: Whether every byte that a JSON text needs is there.
         self.is_whole = not self._absent
+        #: Whether those of characters of one byte are.
+        self.has_ascii = min(self._absent, default=0x80) >= 0x80
         nfa = Nfa()
         state = nfa.state()
         nfa.accept(0)

@@ -113,13 +113,21 @@ class ArrayRule:
             lists = [finite(automaton, item, MOST_DIFFERENT) for item in (*c.prefix, c.rest)]
             self._is_few = None not in lists
             self._few = frozenset(lists[-1] or ())
-        # Whether there are always values that did not come.
-        self._is_endless = c.unique is True and is_alike and automaton.is_endless(c.rest)
         reads_items = c.unique is not None and not self._is_few
         self._reads_items = reads_items
         if reads_items:
             self.tables.item_end = automaton.shared.item_end
+        bodies = layout.DEAD
+        if reads_items and is_alike and (c.unique is True or c.longest is None):
+            bodies = automaton.unending(c.rest, depth + 1)
+        # Whether there are always values that did not come, or how many there are at the least.
+        self._is_endless = False
+        self._number = 0
+        if c.unique is True and is_alike:
+            self._is_endless = bool(bodies) or automaton.is_endless(c.rest)
+            self._number = 0 if self._is_endless else automaton.number_of_values(c.rest)
         self._fresh = FreshStrings(automaton, self._back)
+        self._strings = self._fresh.left_out(c.rest) if self._is_endless else None
         symbols = self.tables.registers.new_symbols(4).tolist()
         self._begin, self._close, self._close_empty, self._comma = symbols
         step, program = layout.STEP, self.tables.program
@@ -131,7 +139,12 @@ class ArrayRule:
             comma, program(step, self._close), program(step, self._begin), at_once
         )
         self._open_empty = automaton.shared.chain(b"]", at_once)
-        self._vague = self._vague_action() if reads_items else layout.DEAD
+        self._vague = layout.DEAD
+        if bodies or self._number:
+            # Behind a comma, whatever the item before it was, so many go on in each of these ways
+            # that one value more or less makes no difference; none of them is ended.
+            register = self.tables.registers.new_register(VagueFrame(bodies))
+            self._vague = program(layout.SET, register, 0, self._next)
 
     def opening(self, left_out: frozenset[Constant]) -> int:
         """The action on an opening bracket; some arrays are left out."""
@@ -220,6 +233,13 @@ class ArrayRule:
         anything = tables.new_states(1)
         tables.row(anything)[:] = anything
         begin = tables.new_states(1)
+        rest = self.conjunction.rest
+        if _is_alike(self.conjunction) and not self.automaton.is_empty(rest):
+            behind = tables.new_states(1)
+            shared.write_behind(behind, anything, anything, 0x5D, self.depth)
+            back = shared.gap(behind, "")
+            shared.write_item_bytes(begin, self.automaton.call(rest, self.depth + 1, back))
+            return shared.behind_comma(begin, self.depth + 1)
         for value in (*self.conjunction.prefix, self.conjunction.rest):
             for type_, first_bytes in FIRST_BYTES.items():
                 if value.types >> type_ & 1:
@@ -230,22 +250,6 @@ class ArrayRule:
             tables.row(string)[_QUOTE] = shared.key_body()[0]
             tables.row(begin)[_QUOTE] = shared.call(string, shared.gap(back, ""))
         return shared.behind_comma(begin, self.depth + 1)
-
-    def _vague_action(self) -> int:
-        """What a mask may do behind a comma whatever the item before it was.
-
-        It may begin a string or number of which so many go on in every way that one value more or
-        less makes no difference; it may not end it. DEAD where even that is not sure.
-        """
-        c, automaton = self.conjunction, self.automaton
-        if c.prefix or c.counts or c.somewhere or c.longest is not None or c.excluded:
-            return layout.DEAD
-        bodies = automaton.unending(c.rest, self.depth + 1)
-        if not bodies:
-            return layout.DEAD
-        frame = VagueFrame(bodies)
-        register = self.tables.registers.new_register(frame)
-        return self.tables.program(layout.SET, register, 0, self._next)
 
     # --- frames ----------------------------------------------------------------------------------
 
@@ -263,11 +267,13 @@ class ArrayRule:
             end = self._closing if symbol == self._close else self.automaton.end
             return 0, end if self._may_close(seen) else layout.DEAD
         if symbol == self._begin:
+            if self._is_endless:
+                return 0, self.tables.choice([*self._endless_actions(seen)])
             codes = [code for way in self._options(seen) for code in self._item_actions(*way)]
             return 0, self.tables.choice(codes)
         if self._remembers(seen):
             if symbol == self._comma:
-                return 0, self._vague
+                return 0, self._vague if self._surely_goes_on(seen) else layout.DEAD
             value = self.automaton.key_of_text(symbol)
             self._fresh.follow(seen.used, value)
             seen = seen._replace(used=seen.used | {value}, first=False)
@@ -276,14 +282,31 @@ class ArrayRule:
     def _item_actions(self, after: _Seen, value: Value) -> Iterator[int]:
         """The actions on the first byte of an item, behind which ``after`` is known."""
         program, register = self.tables.program, self._frame(after).register
-        holds = self._is_endless
         if self._reads_items:
             strings = self._fresh.action(value)
             if strings:
                 yield program(layout.SET, register, 0, strings)
                 value = self.automaton.formulas.conjunction(value, self._fresh.others)
-                holds = False
-        if holds or (value is not FALSE and not self.automaton.is_empty(value)):
+        if value is not FALSE and not self.automaton.is_empty(value):
+            call = self.automaton.call(value, self.depth + 1, self._back)
+            yield program(layout.SET, register, 0, call)
+
+    def _endless_actions(self, seen: _Seen) -> Iterator[int]:
+        """The same where there are always values that did not come."""
+        if not self._goes_on(seen):
+            return
+        program, formulas = self.tables.program, self.automaton.formulas
+        n = min(seen.n + 1, self._cap)
+        register = self._frame(seen._replace(n=n, first=False)).register
+        value, used = self.conjunction.rest, seen.used
+        if self._strings is not None:
+            # Their trie is made of the strings alone, so that there is no formula for every set.
+            strings = frozenset(key for key in used if isinstance(key, str))
+            fresh = self._fresh.without(strings | self._strings)
+            yield program(layout.SET, register, 0, fresh)
+            value, used = formulas.conjunction(value, self._fresh.others), used - strings
+        value = formulas.exclude(value, used)
+        if self._strings is None or not self.automaton.is_empty(value):
             call = self.automaton.call(value, self.depth + 1, self._back)
             yield program(layout.SET, register, 0, call)
 
@@ -308,6 +331,21 @@ class ArrayRule:
             longest = self.conjunction.longest
             return longest is None or seen.n < longest
         return bool(self._options(seen))
+
+    def _surely_goes_on(self, seen: _Seen) -> bool:
+        """Whether one more item may come whatever the last one was, which is not in ``seen.used``.
+
+        Only where all items are alike.
+        """
+        c = self.conjunction
+        if c.longest is not None and seen.n >= c.longest:
+            return False
+        return not self._number or self._are_left(seen, 1 + (seen.n >= c.shortest))
+
+    def _are_left(self, seen: _Seen, more: int) -> bool:
+        """Whether it is sure that so many values did not come beside those that still have to."""
+        missing: int = max(0, self.conjunction.shortest - seen.n)
+        return self._number >= len(seen.used) + missing + more
 
     def _remembers(self, seen: _Seen) -> bool:
         """Whether values that come matter later and are told by their texts."""
@@ -343,7 +381,7 @@ class ArrayRule:
                 pending = tuple(i for i in seen.pending if i not in settled)
                 behind = seen._replace(n=seen.n + 1, counts=counts, pending=pending, first=False)
                 for after_item, item in self._apart(behind, self._different(behind, wanted)):
-                    if not self._is_endless and (item is FALSE or is_empty(item)):
+                    if not self._are_left(behind, 1) and (item is FALSE or is_empty(item)):
                         continue
                     if self._can_finish(after_item):
                         options.append((after_item, item))
@@ -385,7 +423,7 @@ class ArrayRule:
 
     def _needed(self, behind: _Seen) -> frozenset[Key]:
         """Values that have to be kept for items to come, so that the one before must not be."""
-        if self._is_endless or self._may_close(behind) or self._vague:
+        if self._is_endless or self._may_close(behind) or self._are_left(behind, 1):
             return _NONE
         constants, emptiness = self.automaton.formulas.constants, self.automaton.emptiness
         rest = self._rest(behind)
@@ -449,6 +487,8 @@ class ArrayRule:
             and (len(c.counts) <= 1)
         ):
             return True
+        if self._number and self._are_left(seen, 0):
+            return True
         if self._is_few and _is_alike(c):
             return bool(len(self._few.difference(seen.used)) >= c.shortest - seen.n)
         known = self._finishing.get(seen)
@@ -486,8 +526,6 @@ class ArrayRule:
         rest = self._rest(seen)
         if rest is not None:
             if rest.unique is True and _is_alike(rest):
-                if self._vague:
-                    return True
                 values = self.automaton.emptiness.members(rest.rest, rest.shortest)
                 return len(values) == rest.shortest
             if not is_empty(rest):

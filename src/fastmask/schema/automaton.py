@@ -23,7 +23,7 @@ from ..kernels import layout
 from . import spelling
 from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
-from .endless import MANY_CHARACTERS, Endlessness
+from .endless import MANY_CHARACTERS, Endlessness, endless_beginnings
 from .json_text import decimal_of
 from .left_out import can_be_left_out
 from .lists import LongList
@@ -72,7 +72,7 @@ class SchemaAutomaton:
         self.emptiness = formulas.emptiness
         if not self.alphabet.is_whole:
             self.emptiness = SpelledEmptiness(formulas, policy, self.alphabet)
-        self._endless = Endlessness(formulas)
+        self._endless = Endlessness(formulas, self.emptiness)
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
         self._rules: dict[tuple[Any, ...], Any] = {}
@@ -84,7 +84,16 @@ class SchemaAutomaton:
 
     def is_endless(self, value: Value) -> bool:
         """Whether endlessly many values are in a formula, as far as that is plain."""
-        return self.alphabet.is_whole and self._endless.holds(value)
+        return self.alphabet.has_ascii and self._endless.holds(value)
+
+    def number_of_values(self, value: Value) -> int:
+        """How many values a formula plainly holds at the least."""
+        number = 0
+        for type_ in range(6):
+            if value.types >> type_ & 1:
+                for c in self.formulas.conjunctions(value, type_):
+                    number = max(number, self._endless.number_of(c))
+        return number if self.alphabet.has_ascii else 0
 
     def spells_key(self, name: str) -> bool:
         """Whether the vocabulary has the bytes of some spelling of a key."""
@@ -200,10 +209,9 @@ class SchemaAutomaton:
         row = tables.blank_row()
         if value.types >> STRING & 1:
             for c in self.formulas.conjunctions(value, STRING):
-                if self._endless.of_conjunction(c):
-                    beginning = self._string_beginning(c.longest)
-                    if beginning is not None:
-                        row[ord('"')] = self.shared.embed(beginning, layout.DEAD)
+                beginning = self._string_beginning(c)
+                if beginning is not None:
+                    row[ord('"')] = self.shared.embed(beginning, layout.DEAD)
         if value.types >> NUMBER & 1:
             for c in self.formulas.conjunctions(value, NUMBER):
                 if c.is_unbounded():
@@ -214,7 +222,7 @@ class SchemaAutomaton:
                     row[ord("1") : ord("9") + 1] = digits
                     row[ord("-")] = first
         for type_, byte in ((ARRAY, b"["), (OBJECT, b"{")):
-            if value.types >> type_ & 1 and self.alphabet.is_whole:
+            if value.types >> type_ & 1 and self.alphabet.has_ascii:
                 every = self.formulas.conjunctions(value, type_)
                 if any(map(self._endless.of_conjunction, every)):
                     row[byte[0]] = self._beginning(type_, depth)
@@ -224,13 +232,19 @@ class SchemaAutomaton:
         tables.row(state)[:] = row
         return tables.program(layout.JUMP, state)
 
-    def _string_beginning(self, longest: int | None) -> Dfa | None:
-        """Strings that may be begun so that endlessly many of a greatest length go on."""
+    def _string_beginning(self, conjunction: Any) -> Dfa | None:
+        """How strings of a conjunction may begin so that endlessly many of them go on."""
+        longest = conjunction.longest
+        if not self._endless.of_conjunction(conjunction):
+            if conjunction.allowed is not None or spelling.needs_counter(conjunction):
+                return None
+            texts = spelling.string_language(conjunction, self.formulas, self.policy)
+            return endless_beginnings(self.alphabet.restricted(texts))
         if longest is None:
             return spelling.any_key(self.policy)
         begun = Strings()
         begun.longest = min(longest - MANY_CHARACTERS, _MOST_BEGUN)
-        if begun.longest <= 0 or not self.alphabet.is_whole:
+        if begun.longest <= 0 or not self.alphabet.has_ascii:
             return None
         return spelling.string_language(begun, self.formulas, self.policy)
 

@@ -113,18 +113,25 @@ class FreshStrings:
             strings = frozenset(key for key in before if isinstance(key, str))
             self._tries.follow(strings, value)
 
-    def action(self, value: Value) -> int:
-        """The action on the quote of the strings of a formula; DEAD where it asks more of them."""
-        automaton, formulas = self._automaton, self._automaton.formulas
+    def left_out(self, value: Value) -> frozenset[Key] | None:
+        """The few strings that are not in a formula; None where it asks more of strings."""
+        formulas = self._automaton.formulas
         conjunctions = formulas.conjunctions(value, STRING) if value.types >> STRING & 1 else ()
         if len(conjunctions) != 1:
-            return layout.DEAD
+            return None
         c = conjunctions[0]
-        if not c.excluded or c.passes or c.fails or c.allowed is not None:
-            return layout.DEAD
-        if c.shortest or c.longest is not None:
-            return layout.DEAD
-        root = self._tries.root(c.excluded)
-        state = automaton.tables.new_states(1)
-        automaton.tables.row(state)[0x22] = root
-        return automaton.tables.program(layout.JUMP, state)
+        is_special = c.passes or c.fails or c.allowed is not None
+        is_bounded = c.shortest or c.longest is not None
+        return None if is_special or is_bounded else c.excluded
+
+    def action(self, value: Value) -> int:
+        """The action on the quote of the strings of a formula; DEAD where it asks more of them."""
+        excluded = self.left_out(value)
+        return self.without(excluded) if excluded else layout.DEAD
+
+    def without(self, strings: frozenset[Key]) -> int:
+        """The action on the quote of all strings but some."""
+        tables = self._automaton.tables
+        state = tables.new_states(1)
+        tables.row(state)[0x22] = self._tries.root(strings)
+        return tables.program(layout.JUMP, state)
