@@ -13,7 +13,7 @@ import pytest
 import fastmask as fm
 from fastmask import schema_arenas
 from fastmask.schema.normalise import normalise
-from fastmask.schema.shapes import portable
+from fastmask.schema.forms import Forms
 from fastmask.schema_arenas import SchemaArenas
 from schema_cases import SchemaMaker
 
@@ -25,12 +25,15 @@ def compiled(schema, **options) -> fm.CompiledGrammar:
     return fm.CompiledGrammar(fm.Grammar.from_json_schema(schema, **options), BYTES)
 
 
-def form(schema):
-    """The portable form of a schema's root."""
+NUMBERS: dict = {}
+
+
+def form(schema, is_large=True):
+    """The form of a schema's root."""
     formulas = normalise(
         schema, draft="2020-12", documents={}, formats="assert", unsupported="error"
     )
-    return portable(formulas, formulas.root)
+    return Forms(formulas, NUMBERS).of(formulas.root, is_large)
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +93,15 @@ def test_a_schema_of_many_states_gets_an_arena_of_its_own():
 UNLIKE = (
     {"items": {"type": "string"}, "minItems": 3},
     {"items": {"type": "string", "minItems": 3}},
+    {"properties": {"a": {"type": "null"}}, "items": {"type": "null"}},
+    {"properties": {"a": {"type": "null"}, "items": {"type": "null"}}},
+    {"properties": {"a": {"type": "null"}}, "required": ["a"]},
+    {"properties": {"a": {"type": "null"}, "b": True}},
+    {"properties": {"a": {"type": "null"}, "b": False}},
+    {"properties": {"b": True, "a": {"type": "null"}}},
+    {"patternProperties": {"a": {"type": "null"}}},
+    {"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"minLength": 2}}},
+    {"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"minLength": 3}}},
     {"prefixItems": [{"type": "string"}, {"type": "null"}]},
     {"prefixItems": [{"type": "string"}], "items": {"type": "null"}},
     {"allOf": [{"minimum": 1}, {"maximum": 2}]},
@@ -130,18 +142,24 @@ def test_annotations_are_not_part_of_a_form(schema):
 @pytest.mark.parametrize(
     "schema",
     [
-        {"$ref": "#/$defs/a", "minLength": 1, "$defs": {"a": {"type": "string"}}},
         {"items": {"$ref": "#"}},
-        {"properties": {"a": {"type": "null"}}},
-        {"patternProperties": {"a": {"type": "null"}}},
+        {"properties": {"a": {"items": {"$ref": "#/properties/a"}}}},
+        {"items": {"$id": "http://example.org/"}},
+        {"$dynamicRef": "#a", "$defs": {"b": {"$dynamicAnchor": "a", "type": "null"}}},
         {"enum": ["a", 1]},
         {"enum": [1e2]},
         {"dependentRequired": {"a": ["b"]}},
-        {"items": {"items": {"items": {"items": {"items": {"type": "null"}}}}}},
     ],
 )
-def test_what_is_long_or_leads_elsewhere_has_no_form(schema):
+def test_what_leads_to_itself_or_elsewhere_has_no_form(schema):
     assert form(schema) is None
+
+
+@pytest.mark.parametrize("schema", [{"properties": {}}, {"items": {"$ref": "#/$defs/a"}}])
+def test_only_large_forms_have_properties_and_references(schema):
+    schema = {**schema, "$defs": {"a": {"type": "null"}}}
+    assert form(schema) is not None
+    assert form(schema, is_large=False) is None
 
 
 @pytest.mark.parametrize("seed", range(12))

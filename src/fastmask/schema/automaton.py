@@ -24,13 +24,13 @@ from . import spelling
 from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .endless import MANY_CHARACTERS, Endlessness, endless_beginnings
+from .forms import Forms
 from .json_text import decimal_of
 from .left_out import can_be_left_out
 from .lists import LongList
 from .objects import ObjectRule, names_left_out
 from .policy import Policy
 from .scalars import Strings
-from .shapes import portable
 from .shared_states import SharedStates
 from .values import Value
 from .variants import VariantsRule, fit_together
@@ -73,6 +73,7 @@ class SchemaAutomaton:
         if not self.alphabet.is_whole:
             self.emptiness = SpelledEmptiness(formulas, policy, self.alphabet)
         self._endless = Endlessness(formulas, self.emptiness)
+        self._forms = Forms(formulas, self.shared.forms)
         self._values: dict[tuple[int, int], int] = {}
         self._kept: list[Value] = []  # ids above are those of living formulas
         self._rules: dict[tuple[Any, ...], Any] = {}
@@ -125,7 +126,7 @@ class SchemaAutomaton:
         key = (id(value), depth if self.policy.indent is not None else 0)
         state = self._values.get(key)
         if state is None:
-            form = portable(self.formulas, value)
+            form = self._forms.of(value, is_large=False)
             known = self.shared.values.get((form, key[1])) if form else None
             state = self._values[key] = known or self._deferred(value, depth)
             self._kept.append(value)
@@ -135,8 +136,20 @@ class SchemaAutomaton:
 
     def _deferred(self, value: Value, depth: int) -> int:
         state = self.tables.new_states(1)
-        self.tables.defer(state, lambda s: self._write_value(s, value, depth))
+        self.tables.defer(state, lambda s: self._write_or_copy(s, value, depth))
         return state
+
+    def _write_or_copy(self, state: int, value: Value, depth: int) -> None:
+        """Write the first state of a value, or copy one that means the same in another schema."""
+        form = self._forms.of(value, is_large=True)
+        key = (form, depth if self.policy.indent is not None else 0)
+        known = self.shared.written.get(key) if form else None
+        if known:
+            self.tables.row(state)[:] = self.tables.row(known)
+            return
+        self._write_value(state, value, depth)
+        if form:
+            self.shared.written[key] = state
 
     def call(self, value: Value, depth: int, back: int) -> int:
         """The action of calling a value and coming back to ``back``."""

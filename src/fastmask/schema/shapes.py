@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import keywords
 from .references import schemas_below
-from .values import AMONG, SCHEMA, Value
+from .values import SCHEMA, Value
 
 if TYPE_CHECKING:
     from .formulas import Formulas
-    from .keywords import Draft
 
-__all__ = ["portable", "shape"]
+__all__ = ["shape"]
 
 _UNORDERED = frozenset(("allOf", "anyOf", "oneOf"))
 
@@ -88,56 +87,3 @@ def _part(formulas: Formulas, value: Value, keyword: str, kind: int, content: An
     if kind == keywords.ENUMERATION:
         return frozenset().union(*formulas.constants_of(content))
     return formulas.constants.key(content)
-
-
-def portable(formulas: Formulas, value: Value) -> Any:
-    """A form of a formula that means the same in every schema; None if it has none that is short.
-
-    It holds the keywords of a schema and of those inside, in their order, annotations left out.
-    What names properties, refers to something, lists other constants than strings, or leaves out
-    keywords has none.
-    """
-    if value.only_types:
-        return value.types
-    if value.kind == AMONG:
-        return (AMONG, value.constants) if all(type(k) is str for k in value.constants) else None
-    if value.kind != SCHEMA or formulas.left_out or value.scope:
-        return None
-    draft = value.resource.draft
-    words = _words(value.node, draft, _MOST_LEVELS)
-    return words and (draft.name, formulas.formats, words)
-
-
-def _words(node: Any, draft: Draft, levels: int) -> Any:
-    """The keywords of a schema and of those inside; None if some have no form."""
-    if isinstance(node, bool):
-        return ("any",) if node else ("none",)
-    if not levels or "properties" in node or (levels < _MOST_LEVELS and "$schema" in node):
-        return None
-    words = []
-    for keyword, content in node.items():
-        kind = draft.shapes.get(keyword)
-        if kind is None or keyword in _SILENT:
-            continue
-        part: Any = None
-        if kind == keywords.SCHEMA or (kind in _LISTS and not isinstance(content, list | tuple)):
-            part = _words(content, draft, levels - 1)
-        elif kind in _LISTS:
-            part = tuple(_words(child, draft, levels - 1) for child in content)
-        elif kind in {keywords.STRINGS, keywords.TYPE, keywords.ENUMERATION}:
-            listed = (content,) if isinstance(content, str) else tuple(content)
-            part = listed if all(type(one) is str for one in listed) else None
-        elif kind in _NUMBERS:
-            part = getattr(content, "text", None) or repr(content)
-        elif kind in _TEXTS and isinstance(content, str | bool):
-            part = repr(content)
-        if part is None or (kind in _LISTS and None in part):
-            return None
-        words.append((keyword, part))
-    return tuple(words) or ("any",)
-
-
-_MOST_LEVELS = 4
-_LISTS = frozenset((keywords.SCHEMAS, keywords.SCHEMA_OR_SCHEMAS))
-_NUMBERS = frozenset((keywords.COUNT, keywords.NUMERIC, keywords.LIMIT, keywords.POSITIVE))
-_TEXTS = frozenset((keywords.TEXT, keywords.PATTERN, keywords.BOOLEAN_VALUE, keywords.CONSTANT))

@@ -46,15 +46,19 @@ class SharedStates:
     end : int
         The state that leaves the frame whatever comes.
     objects : ObjectStates
-    values : dict
-        First states of values that mean the same in every schema, by form (``shapes.portable``).
+    forms : dict
+        Numbers of the forms of schemas (`Forms`).
+    values, written : dict
+        First states of values by their form, to be written or written already.
     """
 
     def __init__(self, tables: Tables, policy: Policy) -> None:
         self.tables = tables
         self.policy = policy
         self.alphabet = alphabet_without(tables.absent_bytes)
+        self.forms: dict[Any, int] = {}
         self.values: dict[Any, int] = {}
+        self.written: dict[Any, int] = {}
         self._embedded: dict[tuple[Dfa, int], Embedded] = {}
         self._counted: dict[Any, int] = {}
         self._tries: dict[Dfa, StringTries] = {}
