@@ -12,8 +12,8 @@ import pytest
 
 import fastmask as fm
 from fastmask import schema_arenas
-from fastmask.schema.normalise import normalise
 from fastmask.schema.forms import Forms
+from fastmask.schema.normalise import normalise
 from fastmask.schema_arenas import SchemaArenas
 from schema_cases import SchemaMaker
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 __all__ = ["ROWS", "TABLES", "Pool"]
 
 _MOST = 48  # arrays kept of each kind
-_MOST_CLEARED = 1 << 22  # elements: to clear more costs as much as new pages
+_MOST_CLEARED = 1 << 24  # elements: to clear more costs as much as new pages
 
 
 class Pool:
@@ -25,14 +25,18 @@ class Pool:
 
     def take(self, size: int, dtype: Any) -> npt.NDArray[Any]:
         """An array; new ones are zero."""
-        kept = self._free.get((size, np.dtype(dtype).str), [])
-        try:
-            array, used = kept.pop()
-        except IndexError:
-            return np.zeros(size, dtype)
+        array, used = self.take_used(size, dtype)
         for part in used:
             array[part] = 0
         return array
+
+    def take_used(self, size: int, dtype: Any) -> tuple[npt.NDArray[Any], list[slice]]:
+        """An array, and what of it the caller has to clear before use, ascending."""
+        kept = self._free.get((size, np.dtype(dtype).str), [])
+        try:
+            return kept.pop()
+        except IndexError:
+            return np.zeros(size, dtype), []
 
     def give_back(self, array: npt.NDArray[Any], *used: slice) -> None:
         """Let an array of `take` be used again; nobody may read or write it any more.
@@ -41,7 +45,7 @@ class Pool:
         ----------
         array : ndarray
         *used : slice
-            Elements that the next user wants cleared.
+            Elements that the next user wants cleared, ascending.
         """
         kept = self._free.setdefault((array.size, array.dtype.str), [])
         if len(kept) < _MOST and sum(part.stop - part.start for part in used) <= _MOST_CLEARED:

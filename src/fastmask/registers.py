@@ -9,7 +9,6 @@ for yet, the frame is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ._arrays import I64, AddressRecord, grown
 from .errors import BudgetError
 from .kernels import layout
+from .kernels.members import define_keys
 from .kernels.moves import copy_moves, enter_move
 from .kernels.registers import derive_move, intern_object, rehash_objects
 
@@ -114,14 +114,14 @@ class Registers:
 
     def new_symbol(self) -> int:
         """A symbol that no other step has."""
-        return int(self.new_symbols(1)[0])
+        return self.new_symbols(1)[0]
 
-    def new_symbols(self, n: int) -> I64:
-        """``n`` symbols that no other step has."""
+    def new_symbols(self, n: int) -> range:
+        """``n`` symbols in a row that no other step has."""
         first = self._n_symbols + 1
         self._n_symbols += n
         self._grow(layout.T_SYMBOLS, layout.SYMBOL * (self._n_symbols + 1))
-        return np.arange(first, first + n)
+        return range(first, first + n)
 
     def _grow(self, slot: int, size: int) -> None:
         """Have room in an array of the record that only kernels under the lock read."""
@@ -152,14 +152,9 @@ class Registers:
         meaning = kind, keys, action, word, end
         self._record.bound(layout.T_SYMBOLS)[at : at + layout.SYMBOL] = meaning
 
-    def define_keys(self, first: int, actions: Sequence[int]) -> None:
+    def define_keys(self, first: int, actions: list[int]) -> None:
         """Say that symbols in a row are keys, bit by bit, and which actions they have."""
-        at = layout.SYMBOL * first
-        n = len(actions)
-        meanings = self._record.bound(layout.T_SYMBOLS)[at : at + layout.SYMBOL * n].reshape(n, -1)
-        meanings[:, layout.SYMBOL_KIND] = layout.KEY
-        meanings[:, layout.SYMBOL_MASK] = 1 << np.arange(n)
-        meanings[:, layout.SYMBOL_ACTION] = actions
+        define_keys(self._record.words, first, np.array(actions, np.int64))
 
     def new_comma(self) -> int:
         """The number of one more set of other keys (``kernels.registers``)."""

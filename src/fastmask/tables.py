@@ -30,6 +30,7 @@ from .errors import BudgetError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema, Tokens, postorder
 from .kernels import layout
+from .kernels.members import write_steps
 from .networks import Networks
 from .registers import MOST_MOVES, Registers
 from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
@@ -47,6 +48,7 @@ STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
 _OPEN_STATES = 1 << 17
 _OPEN_PROGRAMS = 1 << 18
+_CLEARED_AT_ONCE = 128  # states
 _WIDE = 32  # bytes that a state reads, from which on grammars share its row
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
@@ -281,7 +283,10 @@ class Tables:
             raise BudgetError("table cells", _MAX_ACTIONS, "use smaller repetition counts")
         # Untouched pages of a zeroed array cost nothing.
         size = self.max_states << self.shift
-        self.actions: I32 = TABLES.take(size, np.int32).reshape(self.max_states, -1)
+        actions, self._uncleared = TABLES.take_used(size, np.int32)
+        self._n_cleared = 0
+        self.actions: I32 = actions.reshape(self.max_states, -1)
+        self.clear(self.n_states)
         self.final_state = _FINAL << self.shift
         self.actions[_MANY] = layout.GENERAL
         self.actions[_FINAL, self.end_column] = _DONE << self.shift
@@ -333,14 +338,14 @@ class Tables:
         self.kept.clear()
 
     def _written(self) -> list[slice]:
-        """What is written of the actions, without embedded automata, whose rows are cleared."""
+        """What is not clear of the actions; the rows of embedded automata are cleared."""
         parts = []
         begin = 0
         for embedded in self._embedded:
             embedded.clear(self.actions)
             parts.append(slice(begin, embedded.first))
             begin = embedded.behind
-        return [*parts, slice(begin, self.n_states << self.shift)]
+        return [*parts, slice(begin, self.n_states << self.shift), *self._uncleared]
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -351,8 +356,22 @@ class Tables:
             raise BudgetError(
                 "automaton states", self.max_states, "the schema is too large, or the text too long"
             )
+        self.clear(first + n)
         self.n_states = first + n
         return first << self.shift
+
+    def clear(self, n: int) -> None:
+        """Have the first ``n`` states dead where nobody wrote them, and some more."""
+        if n <= self._n_cleared:
+            return
+        self._n_cleared = n + _CLEARED_AT_ONCE
+        end = self._n_cleared << self.shift
+        actions = self.actions.reshape(-1)
+        while self._uncleared and self._uncleared[0].start < end:
+            part = self._uncleared.pop(0)
+            if part.stop > end:
+                self._uncleared.insert(0, slice(end, part.stop))
+            actions[part.start : min(part.stop, end)] = 0
 
     @property
     def has_used_half(self) -> bool:
@@ -401,11 +420,12 @@ class Tables:
         rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = kind, a, b, then
         return layout.PROGRAM - np.arange(at, at + len(a))
 
-    def new_steps(self, n: int) -> tuple[list[int], list[int]]:
-        """``n`` new symbols, and the actions that are steps on them."""
+    def new_steps(self, n: int) -> tuple[range, range]:
+        """``n`` new symbols in a row, and the actions that are steps on them."""
         symbols = self.registers.new_symbols(n)
-        codes = self.programs(layout.STEP, symbols, 0, 0)
-        return symbols.tolist(), codes.tolist()
+        first = self.new_programs(n)
+        write_steps(self.record.words, first, symbols.start, n)
+        return symbols, range(layout.PROGRAM - first, layout.PROGRAM - first - n, -1)
 
     def program_of(self, code: int) -> tuple[int, int, int, int]:
         """The kind and operands of the program that an action code stands for."""

@@ -10,8 +10,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, view_i32, view_u8
-from .layout import MODELLED, NEED_SPACE, T_ACTIONS, T_MODELS, T_ROOTS, T_SHIFT
+from .._jit import inner, kernel, view_i32, view_i64, view_u8
+from .layout import (
+    GUARD,
+    MODELLED,
+    NEED_SPACE,
+    PROGRAM,
+    STEP,
+    SYMBOL,
+    SYMBOL_ACTION,
+    SYMBOL_KIND,
+    SYMBOL_MASK,
+    T_ACTIONS,
+    T_MODELS,
+    T_PROGRAMS,
+    T_ROOTS,
+    T_SHIFT,
+    T_SYMBOLS,
+)
 
 QUOTE = 0x22
 
@@ -94,6 +110,40 @@ def insert_keys(tables, texts, offsets, codes, calls, places, root, free, body, 
         if k < n_keys:
             actions[parent + QUOTE] = codes[k]
     return np.int64(free)
+
+
+@kernel("int64(int64[::1], int32[::1], int64[::1], int64, int64, int64)")
+def guard_keys(tables, places, bits, root, symbol, program):
+    """Make a step of every branch of a trie, alive while a key behind it has not been seen.
+
+    ``places`` are what `insert_keys` filled in from ``root`` on, and ``bits`` those of its keys.
+    Steps are numbered from ``symbol`` on, and their programs from ``program`` on; if that is 0 they
+    are only counted. Returns how many there are.
+    """
+    actions = view_i32(tables, T_ACTIONS)
+    programs = view_i32(tables, T_PROGRAMS)
+    symbols = view_i64(tables, T_SYMBOLS)
+    shift = np.int64(tables[T_SHIFT])
+    n = np.int64(0)
+    for i in range(1, places.size // PLACE):
+        at = PLACE * i
+        parent = np.int64(places[at + PLACE_PARENT])
+        n_keys = np.int64(places[at + PLACE_KEYS])
+        if n_keys == places[PLACE * ((parent - root) >> shift) + PLACE_KEYS]:
+            continue
+        if program != 0:
+            mask = np.int64(0)
+            for key in range(n_keys):
+                mask |= bits[places[at + PLACE_FIRST] + key]
+            meaning = SYMBOL * (symbol + n)
+            symbols[meaning + SYMBOL_KIND] = GUARD
+            symbols[meaning + SYMBOL_MASK] = mask
+            symbols[meaning + SYMBOL_ACTION] = root + (i << shift)
+            programs[4 * (program + n)] = STEP
+            programs[4 * (program + n) + 1] = symbol + n
+            actions[parent + places[at + PLACE_BYTE]] = PROGRAM - (program + n)
+        n += 1
+    return n
 
 
 @kernel("int64(int64[::1], int32[::1], int64)")

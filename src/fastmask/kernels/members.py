@@ -1,11 +1,47 @@
-"""States in which members of objects begin, and the actions that lead to them."""
+"""Keys and members of objects: steps, what they mean, and the states in which members begin."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._jit import kernel, view_i32
-from .layout import PROGRAM, PUSH, T_ACTIONS, T_PROGRAMS, T_SHIFT
+from .._jit import kernel, view_i32, view_i64
+from .layout import (
+    KEY,
+    PROGRAM,
+    PUSH,
+    STEP,
+    SYMBOL,
+    SYMBOL_ACTION,
+    SYMBOL_KIND,
+    SYMBOL_MASK,
+    T_ACTIONS,
+    T_PROGRAMS,
+    T_SHIFT,
+    T_SYMBOLS,
+)
+
+
+@kernel("int64(int64[::1], int64, int64, int64)")
+def write_steps(tables, program, symbol, n):
+    """Write programs from ``program`` on, each a step on one of ``n`` symbols in a row."""
+    programs = view_i32(tables, T_PROGRAMS)
+    for i in range(n):
+        at = 4 * (program + i)
+        programs[at] = STEP
+        programs[at + 1] = symbol + i
+    return np.int64(n)
+
+
+@kernel("int64(int64[::1], int64, int64[::1])")
+def define_keys(tables, symbol, actions):
+    """Have symbols in a row, from ``symbol`` on, be keys, bit by bit, with these actions."""
+    symbols = view_i64(tables, T_SYMBOLS)
+    for i in range(actions.size):
+        at = SYMBOL * (symbol + i)
+        symbols[at + SYMBOL_KIND] = KEY
+        symbols[at + SYMBOL_MASK] = np.int64(1) << i
+        symbols[at + SYMBOL_ACTION] = actions[i]
+    return np.int64(actions.size)
 
 
 @kernel("int64(int64[::1], int64[::1], uint8[::1], int64, int64, int64, int64, int64, int64)")

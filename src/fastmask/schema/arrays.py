@@ -128,7 +128,7 @@ class ArrayRule:
             self._number = 0 if self._is_endless else automaton.number_of_values(c.rest)
         self._fresh = FreshStrings(automaton, self._back)
         self._strings = self._fresh.left_out(c.rest) if self._is_endless else None
-        symbols = self.tables.registers.new_symbols(4).tolist()
+        symbols = self.tables.registers.new_symbols(4)
         self._begin, self._close, self._close_empty, self._comma = symbols
         step, program = layout.STEP, self.tables.program
         comma = program(step, self._comma)

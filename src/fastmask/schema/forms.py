@@ -43,7 +43,8 @@ class Forms:
     def __init__(self, formulas: Formulas, numbers: dict[Any, int]) -> None:
         self._formulas = formulas
         self._numbers = numbers
-        self._known: dict[tuple[int, bool], int | None] = {}
+        self._small: dict[int, int | None] = {}  # by identity of the schema
+        self._large: dict[int, int | None] = {}
         self._has_some = not formulas.left_out and not formulas.documents.dynamic
 
     def of(self, value: Value, is_large: bool) -> Hashable:
@@ -64,13 +65,16 @@ class Forms:
         """The number of the form of a schema, from 1 on."""
         if isinstance(node, bool):
             return self._numbered(node)
-        key = (id(node), is_large)
-        if key not in self._known:
-            self._known[key] = None  # what leads to itself has no form
+        known = self._small if not is_large else self._large
+        place = id(node)
+        number = self._small.get(place) or known.get(place)
+        if number is None and place not in known:
+            known[place] = None  # what leads to itself has no form
             if level < _MOST_LEVELS and (is_large or _LARGE.isdisjoint(node)):
                 words = self._words(node, resource, is_large, level)
-                self._known[key] = None if words is None else self._numbered(words)
-        return self._known[key]
+                if words is not None:
+                    number = known[place] = self._numbered(words)
+        return number
 
     def _numbered(self, form: Any) -> int:
         return self._numbers.setdefault((type(form), form), len(self._numbers) + 1)
@@ -80,16 +84,19 @@ class Forms:
     ) -> tuple[Any, ...] | None:
         """The keywords of a schema and their contents; None if some have no form."""
         shapes = resource.draft.shapes
-        words = []
+        words: list[tuple[str, Any]] = []
         for keyword, content in node.items():
             kind = shapes.get(keyword)
             if kind is None or keyword in _SILENT:
+                continue
+            if kind == keywords.TYPE and type(content) is str:
+                words.append((keyword, content))
                 continue
             if keyword in _HOMES:
                 if level:
                     return None
                 continue
-            part = self._part(kind, content, resource, is_large, level + 1)
+            part: Any = self._part(kind, content, resource, is_large, level + 1)
             if part is None or (type(part) is tuple and None in part):
                 return None
             words.append((keyword, part))

@@ -6,6 +6,7 @@ state that is nearly one of the body is modelled on it, so that its row is cut f
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +18,16 @@ from ..kernels import layout
 if TYPE_CHECKING:
     from ..tables import Tables
 
-__all__ = ["KeyBody", "copy_state", "falling_state", "insert_keys", "key_body", "prune_keys"]
+__all__ = [
+    "KeyBody",
+    "copy_state",
+    "falling_state",
+    "framed_body",
+    "guard_keys",
+    "insert_keys",
+    "key_body",
+    "prune_keys",
+]
 
 
 class KeyBody(NamedTuple):
@@ -80,12 +90,14 @@ def insert_keys(
         Of each new state, ``root`` the first: the state before, the byte between, the first key
         below and how many there are (``kernels.keys``).
     """
-    texts = b"".join(text for text, _ in keys)
-    offsets = np.cumsum([0] + [len(text) for text, _ in keys], dtype=np.int32)
+    texts = b"".join([text for text, _ in keys])
+    ends = accumulate([len(text) for text, _ in keys], initial=0)
+    offsets = np.array([*ends], np.int32)
     codes = np.array([code for _, code in keys], np.int32)
     first = tables.n_states
     room = min(tables.max_states - first, len(texts) + 1)
-    places = np.zeros((room + 1, kernel.PLACE), np.int32)
+    tables.clear(first + room)
+    places = np.empty((room + 1, kernel.PLACE), np.int32)
     inside = body or _NO_BODY
     free = kernel.insert_keys(
         tables.record.words,
@@ -108,6 +120,18 @@ def insert_keys(
     if body is not None and body.back == 0:
         tables.roots[first : tables.n_states] = layout.WALKED
     return first << tables.shift, places[: tables.n_states - first]
+
+
+def guard_keys(tables: Tables, root: int, places: I32, bits: list[int]) -> None:
+    """Have branches of a trie taken only by a step, which knows if a key behind may still come.
+
+    ``root`` and ``places`` are those of `insert_keys`, and the keys those of a plain object, given
+    by their bits (``kernels.registers``).
+    """
+    words, flat, keys = tables.record.words, places.reshape(-1), np.array(bits, np.int64)
+    n = int(kernel.guard_keys(words, flat, keys, root, 0, 0))
+    symbol, program = tables.registers.new_symbols(n).start, tables.new_programs(n)
+    kernel.guard_keys(words, flat, keys, root, symbol, program)
 
 
 def prune_keys(tables: Tables, root: int, places: I32) -> int:

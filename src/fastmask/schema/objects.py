@@ -13,13 +13,14 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._arrays import I32
 from ..automata import Dfa, any_text, product
 from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
 from .constants import Constant
 from .containers import Objects
-from .key_tries import copy_state, insert_keys, prune_keys
+from .key_tries import copy_state, guard_keys, insert_keys, prune_keys
 from .strings import class_language, encoded
 from .tries import ShrinkingTrie
 from .values import FALSE, TRUE, KeyClass, Value
@@ -442,6 +443,9 @@ class ObjectRule:
     ) -> list[_OtherKeys]:
         """The keys that are not named: for each way the tests can turn out, keys and member."""
         formulas, conjunction = automaton.formulas, self.conjunction
+        if not tests:
+            value = formulas.conjunction(*(wanted for _, wanted in conjunction.universals), TRUE)
+            return [] if automaton.is_empty(value) else [(None, value, set())]
         joint, sets = product([any_text(), *(class_language(formulas, test) for test in tests)])
         if len(sets) > _MOST_CLASSES + 1:
             raise BudgetError("classes of keys", _MOST_CLASSES, "use fewer patterns that overlap")
@@ -450,7 +454,7 @@ class ObjectRule:
         group_of: list[Any] = [None]
         for bits in sets[1:]:
             passed = {test for i, test in enumerate(tests, 1) if bits >> i & 1}
-            value: Value = TRUE
+            value = TRUE
             for where, wanted in conjunction.universals:
                 if _holds(where, passed):
                     value = formulas.conjunction(value, wanted)
@@ -604,14 +608,22 @@ class ObjectRule:
             body = self.states.body(self._classes[other][0], other) if other >= 0 else None
             state, places = insert_keys(self.tables, keys, root, body)
             if other < 0:
-                guards = self.automaton.shared.guarded(keys, state, places, self._of_code)
-                self._guards.update(guards)
-                if self._number:
-                    for symbol, (names, then) in guards.items():
-                        bits = sum(self._bits[name] for name in names)
-                        self.tables.registers.define(symbol, layout.GUARD, bits, then)
+                self._guard(keys, state, places)
             self._tries[seen, other] = state
         return state
+
+    def _guard(self, keys: list[_Key], root: int, places: I32) -> None:
+        """Have branches of the trie of named keys taken only while a key behind may come."""
+        registers = self.tables.registers
+        if self._number and not self.conjunction.excluded:
+            bits = [self._bits[self._of_code[code]] for _, code in keys]
+            guard_keys(self.tables, root, places, bits)
+            return
+        self._guards = self.automaton.shared.guarded(keys, root, places, self._of_code)
+        if self._number:
+            for symbol, (names, then) in self._guards.items():
+                below = sum(self._bits[name] for name in names)
+                registers.define(symbol, layout.GUARD, below, then)
 
     def _class_trie(self, frame: ObjectFrame, classes: tuple[int, ...]) -> int:
         """The first state of the keys of some classes, those known left out; 0 if none are left."""
