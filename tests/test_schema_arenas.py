@@ -21,8 +21,10 @@ BYTES = fm.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], [256]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def compiled(schema, **options) -> fm.CompiledGrammar:
-    return fm.CompiledGrammar(fm.Grammar.from_json_schema(schema, **options), BYTES)
+@pytest.fixture
+def compiled():
+    """What compiles schemas by one compiler."""
+    return fm.GrammarCompiler(BYTES).compile_json_schema
 
 
 NUMBERS: dict = {}
@@ -36,19 +38,14 @@ def form(schema, is_large=True):
     return Forms(formulas, NUMBERS).of(formulas.root, is_large)
 
 
-@pytest.fixture(autouse=True)
-def fresh_arenas():
-    schema_arenas.schema_arenas.cache_clear()
-
-
-def test_schemas_of_one_policy_share_an_arena():
+def test_schemas_of_one_policy_share_an_arena(compiled):
     one, two = compiled({"type": "object"}), compiled({"minLength": 2})
     other = compiled({"type": "object"}, whitespace="none")
     assert one.arena is two.arena
     assert other.arena is not one.arena
 
 
-def test_what_one_schema_had_made_the_next_one_finds():
+def test_what_one_schema_had_made_the_next_one_finds(compiled):
     first = compiled({"properties": {"a": {"type": "string", "format": "date"}}})
     matcher = fm.GrammarMatcher(first)
     assert matcher.accept_bytes(b'{"a": "2024-02-29"}')
@@ -61,22 +58,44 @@ def test_what_one_schema_had_made_the_next_one_finds():
 
 
 def test_an_arena_that_is_full_takes_no_schema_more(monkeypatch):
-    arenas = SchemaArenas(BYTES)
-    first = arenas.take("policy", 1, 1 << 20)
-    assert arenas.take("policy", 1, 1 << 20) is first
+    arenas = SchemaArenas(BYTES, 1, 1 << 20)
+    first = arenas.take("policy")
+    assert arenas.take("policy") is first
     monkeypatch.setattr(schema_arenas, "_MOST_STATES", first.tables.n_states - 1)
-    assert arenas.take("policy", 1, 1 << 20) is not first
+    assert arenas.take("policy") is not first
 
 
 def test_arenas_of_many_policies_are_let_go():
-    arenas = SchemaArenas(BYTES)
-    first = arenas.take(0, 1, 1 << 20)
+    arenas = SchemaArenas(BYTES, 1, 1 << 20)
+    first = arenas.take(0)
     for policy in range(1, 9):
-        arenas.take(policy, 1, 1 << 20)
-    assert arenas.take(0, 1, 1 << 20) is not first
+        arenas.take(policy)
+    assert arenas.take(0) is not first
 
 
-def test_a_schema_of_many_states_gets_an_arena_of_its_own():
+def test_grammars_without_a_compiler_and_cleared_compilers_begin_anew():
+    compiler = fm.GrammarCompiler(BYTES)
+    grammar = fm.Grammar.from_json_schema({"type": "object"})
+    first = compiler.compile(grammar)
+    compiler.clear_cache()
+    arenas = [
+        first.arena,
+        compiler.compile(grammar).arena,
+        fm.CompiledGrammar(grammar, BYTES).arena,
+    ]
+    assert len(set(arenas)) == 3
+
+
+def test_a_cache_counts_what_schemas_share_once(compiled):
+    compiler = fm.GrammarCompiler(BYTES)
+    sizes = []
+    for n in range(4):
+        grammar = compiler.compile_json_schema({"type": "string", "minLength": n})
+        sizes.append((compiler.cache_size_bytes, grammar.memory_size_bytes))
+    assert all(cache == own for cache, own in sizes)
+
+
+def test_a_schema_of_many_states_gets_an_arena_of_its_own(compiled):
     """And stays there, however much of the room its texts need."""
     neighbour = compiled({"type": "string"})
     large = compiled({"type": "string", "format": "idn-hostname"})
@@ -163,7 +182,7 @@ def test_only_large_forms_have_properties_and_references(schema):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_texts_and_masks_are_the_same_beside_others(seed):
+def test_texts_and_masks_are_the_same_beside_others(compiled, seed):
     """Random schemas in one arena, in turns, against a validator and the naive mask."""
     rng = random.Random(seed)
     cases = []

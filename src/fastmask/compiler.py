@@ -27,7 +27,7 @@ from .context import ContextCounts, context_counts
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
-from .schema_arenas import new_arena, schema_arenas
+from .schema_arenas import SchemaArenas, new_arena
 from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
 
@@ -82,6 +82,8 @@ class CompiledGrammar:
         Bytes of rows after which all rows are dropped and made anew.
     step_budget : int
         Item steps of one call, after which it raises `BudgetError`.
+    arenas : SchemaArenas, optional
+        Where a grammar that is one schema finds what others had made; a compiler's.
 
     Attributes
     ----------
@@ -112,6 +114,7 @@ class CompiledGrammar:
         vocabulary: Vocabulary,
         cache_limit_bytes: int = _DEFAULT_LIMIT,
         step_budget: int = STEP_BUDGET,
+        arenas: SchemaArenas | None = None,
     ) -> None:
         expect(grammar, Grammar, "grammar", _GRAMMARS)
         expect(vocabulary, Vocabulary, "vocabulary", _VOCABULARIES)
@@ -123,7 +126,10 @@ class CompiledGrammar:
         self.vocabulary = vocabulary
         self._schema = _only_schema(grammar)
         self._formulas: list[Formulas] = []
-        self._begin_in(self._first_arena())
+        if self._schema is None or arenas is None:
+            self._begin_in(self._new_arena())
+        else:
+            self._begin_in(arenas.take(self._schema.source.policy_key))
         networks = self.tables.networks
         self.stats = CompileStats(
             n_rules=len(networks.names) if networks else 1,
@@ -133,12 +139,6 @@ class CompiledGrammar:
             table_bytes=self.tables.table_bytes,
             seconds=time.perf_counter() - started,
         )
-
-    def _first_arena(self) -> Arena:
-        if self._schema is None:
-            return self._new_arena()
-        arenas = schema_arenas(self.vocabulary)
-        return arenas.take(self._schema.source.policy_key, self._budget, self._limit)
 
     def _new_arena(self) -> Arena:
         grammar = None if self._schema else self.grammar
@@ -307,7 +307,9 @@ class GrammarCompiler:
 
     Notes
     -----
-    Any number of threads may compile with it; the same grammar is compiled once.
+    Any number of threads may compile with it; the same grammar is compiled once. Grammars that are
+    one JSON Schema share tables and rows with others of the same text policy, so what one text had
+    made, texts of other schemas find.
     """
 
     def __init__(
@@ -323,6 +325,8 @@ class GrammarCompiler:
         self.step_budget = as_integer(step_budget, "step_budget")
         self._lock = new_lock()
         self._compiled: OrderedDict[str, CompiledGrammar] = OrderedDict()
+        self._arenas = SchemaArenas(vocabulary, self.step_budget, cache_limit_bytes)
+        self._last_arena: Arena | None = None
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
         """Compile a grammar, or find it.
@@ -343,32 +347,36 @@ class GrammarCompiler:
                 self._compiled.move_to_end(grammar.digest)
                 return found
         compiled = CompiledGrammar(
-            grammar, self.vocabulary, self.cache_limit_bytes, self.step_budget
+            grammar, self.vocabulary, self.cache_limit_bytes, self.step_budget, self._arenas
         )
         with self._lock:
             compiled = self._compiled.setdefault(grammar.digest, compiled)
             self._compiled.move_to_end(grammar.digest)
-            self._drop_oldest()
+            if compiled.arena is not self._last_arena:
+                self._last_arena = compiled.arena
+                self._drop_oldest()
         return compiled
 
     def _drop_oldest(self) -> None:
-        uses = Counter(id(c.arena) for c in self._compiled.values())
+        uses = Counter(c.arena for c in self._compiled.values())
         total = self._size_bytes()
         while total > self.cache_limit_bytes and len(self._compiled) > 1:
             _, oldest = self._compiled.popitem(last=False)
-            uses[id(oldest.arena)] -= 1
-            if not uses[id(oldest.arena)]:
+            uses[oldest.arena] -= 1
+            if not uses[oldest.arena]:
                 total -= oldest.memory_size_bytes
 
     def _size_bytes(self) -> int:
         """Bytes of all that is remembered; schemas share arenas."""
-        holders = {id(c.arena): c for c in self._compiled.values()}
+        holders = {c.arena: c for c in self._compiled.values()}
         return sum(c.memory_size_bytes for c in holders.values())
 
     def clear_cache(self) -> None:
-        """Forget every compiled grammar; those in use live on."""
+        """Forget every compiled grammar, and what schemas share; those in use live on."""
         with self._lock:
             self._compiled.clear()
+            self._last_arena = None
+        self._arenas.clear()
 
     @property
     def cache_size_bytes(self) -> int:

@@ -1,13 +1,13 @@
 """One arena for many schemas: what one of them had made, the next one finds.
 
-Schemas of one vocabulary and text policy go into the same tables, so that strings, numbers, white
-space and whatever else means the same in all of them is laid out once and its rows are made once.
-An arena takes new schemas until it is filled so far; it lives as long as one of its schemas does.
+The schemas of a compiler that have the same text policy go into the same tables, so that strings,
+numbers, white space and whatever else means the same in all of them is laid out once and its rows
+are made once. An arena takes new schemas until it is filled so far; it lives as long as one of its
+schemas does.
 """
 
 from __future__ import annotations
 
-import functools
 from collections import OrderedDict
 from typing import Any
 
@@ -16,7 +16,7 @@ from .arena import Arena
 from .tables import Tables
 from .vocabulary import Vocabulary
 
-__all__ = ["SchemaArenas", "new_arena", "schema_arenas"]
+__all__ = ["SchemaArenas", "new_arena"]
 
 _MOST_STATES = 1 << 14
 _MOST_ROW_BYTES = 32 << 20
@@ -29,30 +29,39 @@ def new_arena(tables: Tables, limit_bytes: int) -> Arena:
 
 
 class SchemaArenas:
-    """The arenas of one vocabulary that take new schemas.
+    """The arenas that take new schemas, one for each text policy of late.
 
     Parameters
     ----------
     vocabulary : Vocabulary
+    step_budget : int
+    limit_bytes : int
+        Bytes of rows after which an arena drops them all.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, step_budget: int, limit_bytes: int) -> None:
         self._vocabulary = vocabulary
+        self._budget = step_budget
+        self._limit = limit_bytes
         self._lock = new_lock()
         self._open: OrderedDict[Any, Arena] = OrderedDict()
 
-    def take(self, policy: Any, step_budget: int, limit_bytes: int) -> Arena:
+    def take(self, policy: Any) -> Arena:
         """The arena for a schema of a policy (its ``key``) that is compiled now."""
-        key = (policy, step_budget, limit_bytes)
         with self._lock:
-            arena = self._open.get(key)
+            arena = self._open.get(policy)
             if arena is None or _is_full(arena):
-                tables = Tables(None, self._vocabulary, step_budget)
-                arena = self._open[key] = new_arena(tables, limit_bytes)
-            self._open.move_to_end(key)
+                tables = Tables(None, self._vocabulary, self._budget)
+                arena = self._open[policy] = new_arena(tables, self._limit)
+            self._open.move_to_end(policy)
             while len(self._open) > _MOST_POLICIES:
                 self._open.popitem(last=False)
         return arena
+
+    def clear(self) -> None:
+        """Have the next schema begin a new arena."""
+        with self._lock:
+            self._open.clear()
 
 
 def _is_full(arena: Arena) -> bool:
@@ -64,9 +73,3 @@ def _is_full(arena: Arena) -> bool:
         or arena.clears > 0
         or rows.n_rows * rows.row_bytes > _MOST_ROW_BYTES
     )
-
-
-@functools.lru_cache(maxsize=8)
-def schema_arenas(vocabulary: Vocabulary) -> SchemaArenas:
-    """The arenas of a vocabulary."""
-    return SchemaArenas(vocabulary)

@@ -183,6 +183,14 @@ def same_step(events, one, other):
 
 
 @inner
+def copy_row(source, row):
+    """Copy a row; true."""
+    for i in range(row.size):
+        row[i] = source[i]
+    return True
+
+
+@inner
 def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
 
@@ -219,6 +227,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
     words = np.int64(tables[T_WORDS])
     row = words_at(address, words)
+    # A child's row begins as its parent's, which is copied when a token is added.
+    before = words_at(nodes[NODE * max(node, 0) + NODE_ADDRESS], words)
+    is_copied = node < 0
     most_missing = view_i32(arena, A_MISSING).size
     search = view_i32(arena, A_SEARCH)
 
@@ -277,9 +288,6 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
             elif local < 0:
                 return local
     else:
-        source = words_at(nodes[NODE * node + NODE_ADDRESS], words)
-        for i in range(words):
-            row[i] = source[i]
         kind = np.int64(nodes[NODE * node + NODE_KIND])
         asked = np.int64(nodes[NODE * node + NODE_ACTION])
         depth = np.int64(nodes[NODE * node + NODE_DEPTH])
@@ -289,6 +297,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
         n_items = old_events
         if kind == POP and tables[T_IS_OPEN] == 0:
+            is_copied = copy_row(before, row)
             if outcome >= 0:
                 local = np.int64(first_local(tables, arena, outcome))
             else:
@@ -538,6 +547,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 states[level + 1] = action if live == 1 else many
             if place < 0 and not whole:
                 changed = 1
+                is_copied = is_copied or copy_row(before, row)
                 if column == end_column:
                     flags |= COMPLETE
                     ends = view_i32(tables, T_END_TOKENS)
@@ -568,6 +578,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 end = np.int64(whole_skip[here])
                 v = np.int64(skip[v - 1])
             if first[here] < first[end]:
+                is_copied = is_copied or copy_row(before, row)
                 set_tokens(row, order, first[here], first[end])
                 changed = 1
     if arena[A_NEEDED] != 0:
@@ -618,7 +629,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         nodes[at + NODE_ACTION] = asked
         nodes[at + NODE_CHAIN] = chain
     else:
-        flags |= row_flags(row, tables[T_VOCAB_SIZE])
+        flags |= row_flags(row if is_copied else before, tables[T_VOCAB_SIZE])
     nodes[at + NODE_FIRST_EVENT] = first_event
     nodes[at + NODE_EVENTS] = n_events
     nodes[at + NODE_ROW] = row_number if changed else nodes[NODE * node + NODE_ROW]
