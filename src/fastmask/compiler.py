@@ -32,7 +32,6 @@ from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from .schema.formulas import Formulas
     from .schema.report import SchemaReport
 
 __all__ = ["CompileStats", "CompiledGrammar", "GrammarCompiler"]
@@ -98,7 +97,6 @@ class CompiledGrammar:
         "__weakref__",
         "_beginning",
         "_budget",
-        "_formulas",
         "_limit",
         "_n_texts",
         "_schema",
@@ -125,7 +123,6 @@ class CompiledGrammar:
         self.grammar = grammar
         self.vocabulary = vocabulary
         self._schema = _only_schema(grammar)
-        self._formulas: list[Formulas] = []
         if self._schema is None or arenas is None:
             self._begin_in(self._new_arena())
         else:
@@ -148,11 +145,7 @@ class CompiledGrammar:
         """Have texts begin in an arena."""
         with arena.lock:
             tables = arena.tables
-            if self._schema:
-                state, formulas = tables.add_schema(self._schema)
-                self._formulas = [formulas]
-            else:
-                state, self._formulas = tables.start_state, tables.formulas
+            state = tables.add_schema(self._schema) if self._schema else tables.start_state
             self._beginning = arena, arena.configuration(state)
         self._n_texts = 0
         self._used_by_first = 0.0
@@ -163,7 +156,7 @@ class CompiledGrammar:
         if self._is_worn(arena):
             # Matchers under way keep theirs; what they no longer need goes with them.
             tables = arena.tables
-            for formulas in self._formulas:
+            for formulas in tables.formulas:
                 formulas.is_worn = formulas.share_used > _WORN
             self._begin_in(self._new_arena() if tables.is_open else new_arena(tables, self._limit))
         return self._beginning
@@ -173,7 +166,7 @@ class CompiledGrammar:
 
         That is past a quarter of the room, or twice what there was behind the first of them.
         """
-        used = max([arena.tables.share_used, *(f.share_used for f in self._formulas)])
+        used = arena.tables.share_used
         self._n_texts += 1
         if self._n_texts == 2:
             self._used_by_first = used

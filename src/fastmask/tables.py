@@ -117,7 +117,7 @@ class Tables:
     start_state, final_state : int
         Premultiplied: where the grammar's text begins, and what lies under the first frame.
     formulas : list[Formulas]
-        Those of the schemas inside the grammar.
+        Those of the schemas in the tables.
     kept : dict
         What schemas have in common here, by whoever keeps it.
     token_kind : int32[size]
@@ -239,10 +239,7 @@ class Tables:
         follow = follow_columns(automata, calls, moves, columns, first, entry)
         # Callees: the rules, then the schemas.
         starts = [(bases[i] + a.start) << self.shift for i, a in enumerate(networks.automata)]
-        for schema in schemas:
-            state, formulas = self.add_schema(schema)
-            starts.append(state)
-            self.formulas.append(formulas)
+        starts += map(self.add_schema, schemas)
         for i, automaton in enumerate(automata):
             n_choices = self._n_alts
             block = self._actions(
@@ -301,22 +298,24 @@ class Tables:
         self.models: I32 = TABLES.take(2 * (self.max_states if self.is_open else 1), np.int32)
         self.registers = Registers(self.record, self.is_open)
 
-    def add_schema(self, schema: Schema) -> tuple[int, Formulas]:
-        """The state in which the texts of a schema begin, made now, and the formulas it is made of.
-
-        Needs the lock of an arena.
-        """
+    def add_schema(self, schema: Schema) -> int:
+        """The state in which the texts of a schema begin, made now. Needs the lock of an arena."""
         state = self.new_states(1)
-        return state, schema.source.build(self, state)
+        self.formulas.append(schema.source.build(self, state))
+        return state
 
     @property
     def share_used(self) -> float:
         """How much of the room for what is made later is used, from 0 to 1."""
         if not self.is_open:
             return 0.0
-        made = (self.n_states, self._n_programs, self._n_alts, self.registers.n_moves)
-        rooms = (self.max_states, _OPEN_PROGRAMS, self._alts.size, MOST_MOVES)
-        return max(n / room for n, room in zip(made, rooms, strict=True))
+        return max(
+            self.n_states / self.max_states,
+            self._n_programs / _OPEN_PROGRAMS,
+            self._n_alts / self._alts.size,
+            self.registers.n_moves / MOST_MOVES,
+            *[formulas.share_used for formulas in self.formulas],
+        )
 
     def release(self) -> None:
         """Give back the arrays of open tables, which nobody may use any more."""
