@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import big_schemas
+import mask_profile
 import maskbench_figures as maskbench
 import peers_figures as peers
 
@@ -85,6 +86,7 @@ def plain_section(name: str, title: str, shown: Callable[[dict[str, Any]], str])
 def sections(draw: bool = True) -> tuple[str, str]:
     """The text of RESULTS.md and of the README's section."""
     full, short = maskbench_section(draw)
+    full += plain_section("mask_profile", "Where the time of a mask goes", mask_profile.table)
     full += plain_section("peers", "JSON, SQL and C", peers.table)
     full += plain_section("big_schemas", "Big schemas", big_schemas.table)
     for name, title in PARTS.items():

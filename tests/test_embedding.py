@@ -12,7 +12,6 @@ import fastmask as fm
 from fastmask import embedding
 from fastmask._jit import JIT_ENABLED
 from fastmask._pool import TABLES
-from fastmask.schema_arenas import schema_arenas
 from fastmask.shared_rows import shared_rows
 from fastmask.shortest import shortest_completion
 
@@ -44,7 +43,6 @@ CASES = [
 
 def masks(schema: object, values: list) -> list:
     """Every mask on the way through the values, made by tables of their own."""
-    schema_arenas.cache_clear()
     shared_rows.cache_clear()
     vocabulary = fm.Vocabulary(TOKENS, eos_token_ids=[256])
     compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), vocabulary)
@@ -79,7 +77,6 @@ def test_masks_do_not_depend_on_the_parts(number: int, monkeypatch: pytest.Monke
 
 def test_shortest_ends_reach_states_that_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "_PART", 3)
-    schema_arenas.cache_clear()
     vocabulary = fm.Vocabulary(TOKENS, eos_token_ids=[256])
     for minimum in (20, 40):
         schema = {"type": "string", "pattern": "^(ab)+$", "minLength": minimum}
@@ -91,7 +88,6 @@ def test_shortest_ends_reach_states_that_are_not_written(monkeypatch: pytest.Mon
 
 
 def test_only_what_texts_reach_is_written_and_cleared_again() -> None:
-    schema_arenas.cache_clear()
     vocabulary = fm.Vocabulary(TOKENS, eos_token_ids=[256])
     schema = WORDS | {"pattern": "^(?:\\S+\\s+){0,199}\\S+$"}
     compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), vocabulary)
@@ -104,7 +100,6 @@ def test_only_what_texts_reach_is_written_and_cleared_again() -> None:
     assert 256 < written <= tables.n_written < 5_000 < tables.n_states
     size = actions.size
     del matcher, compiled, tables, actions
-    schema_arenas.cache_clear()
     gc.collect()
     again = [TABLES.take(size, np.int32) for _ in range(3)]
     assert not any(array[: 20_000 << 8].any() for array in again)
