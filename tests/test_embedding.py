@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import random
 
 import numpy as np
 import pytest
@@ -87,7 +88,10 @@ def test_shortest_ends_reach_states_that_are_not_written(monkeypatch: pytest.Mon
         assert shortest_completion(matcher).text == expected
 
 
-def test_only_what_texts_reach_is_written_and_cleared_again() -> None:
+def test_only_what_texts_reach_is_written_and_cleared_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TABLES, "_free", {})
     vocabulary = fm.Vocabulary(TOKENS, eos_token_ids=[256])
     schema = WORDS | {"pattern": "^(?:\\S+\\s+){0,199}\\S+$"}
     compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), vocabulary)
@@ -103,3 +107,27 @@ def test_only_what_texts_reach_is_written_and_cleared_again() -> None:
     gc.collect()
     again = [TABLES.take(size, np.int32) for _ in range(3)]
     assert not any(array[: 20_000 << 8].any() for array in again)
+
+
+def test_tables_that_were_used_are_dead_again() -> None:
+    """Whatever was written before, in any order of large automata and small parts."""
+    vocabulary = fm.Vocabulary(TOKENS, eos_token_ids=[256])
+    schemas = [
+        WORDS | {"pattern": "^(?:\\S+\\s+){0,99}\\S+$"},
+        {"properties": {"ab": {"enum": ["abab", "ab "]}}, "additionalProperties": False},
+        {"type": "string", "format": "date-time"},
+        {"properties": {"a b": {"type": "object"}}},
+    ]
+    rng = random.Random(0)
+    for _ in range(12):
+        compiled = fm.GrammarCompiler(vocabulary).compile_json_schema
+        for schema in rng.choices(schemas, k=rng.randint(1, 4)):
+            matcher = fm.GrammarMatcher(compiled(schema))
+            for text in ('"a b', '{"ab": "ab', '"2020-01-01T', '{"a b": {"a": [1'):
+                matcher.reset()
+                if matcher.accept_bytes(text):
+                    assert np.array_equal(matcher.next_token_bitmask(), matcher.naive_row())
+        tables = matcher._arena.tables
+        row = tables.row(tables.new_states(1))
+        assert not row.any()
+        del compiled, matcher, tables

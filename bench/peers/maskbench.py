@@ -40,6 +40,7 @@ RECORDS = ROOT / "bench" / "record" / "maskbench"
 #: masks made while decoding and its caches on, which is the better of on and off for these.
 ENGINES = (
     "fastmask",
+    "fastmask+cached",
     "llguidance",
     "xgrammar",
     "xgrammar+dynamic+cached",

@@ -67,7 +67,7 @@ class Embedded:
         self._wide = _WIDE if is_shared else _NEVER
         self._met = np.zeros(n, np.uint8)
         self._queue = np.empty(n, np.int32)
-        self.first = tables.new_states(n - 1)
+        self.first = tables.new_states(n - 1, is_dead=False)
         self.behind = self.first + (n - 1 << self._shift)
         ids = np.arange(-1, n - 1, dtype=np.int32) << self._shift
         self.codes: I32 = (self.first + ids).reshape(1, n)

@@ -282,6 +282,7 @@ class Tables:
         size = self.max_states << self.shift
         actions, self._uncleared = TABLES.take_used(size, np.int32)
         self._n_cleared = 0
+        self._left_uncleared: list[slice] = []
         self.actions: I32 = actions.reshape(self.max_states, -1)
         self.clear(self.n_states)
         self.final_state = _FINAL << self.shift
@@ -344,33 +345,42 @@ class Tables:
             embedded.clear(self.actions)
             parts.append(slice(begin, embedded.first))
             begin = embedded.behind
-        return [*parts, slice(begin, self.n_states << self.shift), *self._uncleared]
+        parts += [slice(begin, self.n_states << self.shift), *self._uncleared]
+        return sorted([*parts, *self._left_uncleared], key=lambda part: part.start)
 
     # --- parts -----------------------------------------------------------------------------------
 
-    def new_states(self, n: int) -> int:
-        """``n`` dead states in a row; the first, premultiplied."""
+    def new_states(self, n: int, is_dead: bool = True) -> int:
+        """``n`` states in a row, dead unless they are written before use; the first one."""
         first = self.n_states
         if first + n > self.max_states:
             raise BudgetError(
                 "automaton states", self.max_states, "the schema is too large, or the text too long"
             )
-        self.clear(first + n)
+        if is_dead:
+            self.clear(first + n)
+        else:
+            self._left_uncleared += self._cut_uncleared(first + n)
         self.n_states = first + n
         return first << self.shift
 
     def clear(self, n: int) -> None:
         """Have the first ``n`` states dead where nobody wrote them, and some more."""
-        if n <= self._n_cleared:
-            return
-        self._n_cleared = n + _CLEARED_AT_ONCE
-        end = self._n_cleared << self.shift
-        actions = self.actions.reshape(-1)
+        if n > self._n_cleared:
+            for part in self._cut_uncleared(n + _CLEARED_AT_ONCE):
+                self.actions.reshape(-1)[part] = 0
+
+    def _cut_uncleared(self, n: int) -> list[slice]:
+        """What is not cleared of the first ``n`` states; others know no more of it."""
+        end = n << self.shift
+        cut = []
         while self._uncleared and self._uncleared[0].start < end:
             part = self._uncleared.pop(0)
             if part.stop > end:
                 self._uncleared.insert(0, slice(end, part.stop))
-            actions[part.start : min(part.stop, end)] = 0
+            cut.append(slice(part.start, min(part.stop, end)))
+        self._n_cleared = max(n, self._n_cleared)
+        return cut
 
     @property
     def has_used_half(self) -> bool:

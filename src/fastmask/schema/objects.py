@@ -324,7 +324,10 @@ class ObjectRule:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
             where = self._other_symbols.index(symbol)
             return self._after_key(frame, where, self._classes[where][1], self._jump)
-        text = _key_text(self.tables.registers.texts[symbol])
+        registers = self.tables.registers
+        if symbol not in registers.texts:
+            return registers.derived_move(frame.register, symbol)  # a branch that kernels guard
+        text = _key_text(registers.texts[symbol])
         return self._after_key(frame, text, self._value_of(text), self._jump)
 
     def _value_of(self, name: str) -> Value:

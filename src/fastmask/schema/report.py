@@ -123,6 +123,8 @@ def check_limits(formulas: Formulas, policy: Policy) -> None:
     """
     documents = formulas.documents
     for path, node, _ in reachable_schemas(documents):
+        if "minLength" not in node and "multipleOf" not in node:
+            continue
         place = formulas.place(node, documents.resource_of(node, documents.root), ())
         if "minLength" in node and len(node) > 1 and place.types >> STRING & 1:
             with _located(f"{path}/minLength"):
