@@ -139,6 +139,7 @@ class ObjectRule:
         self._make_symbols()
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
+        self._settled: dict[tuple[tuple[int, ...], frozenset[str]], bool] = {}
         tables = self.tables
         is_plain = (
             not conjunction.somewhere
@@ -406,25 +407,33 @@ class ObjectRule:
             if longest is None and any(language is None for language, _, _ in self._classes):
                 return True  # one more key makes the difference
         if frame.can_finish is None:
-            frame.can_finish = self._can_settle(frame)
+            gone = self._gone(frame)
+            if frame.apart or longest is not None or shortest:
+                frame.can_finish = self._can_settle(frame, gone)
+            else:
+                # All that counts is which keys are gone of those that open obligations ask about.
+                classes = [self.conjunction.somewhere[i][0] for i in frame.pending]
+                asked = {n for n in gone if any(self.formulas.in_class(n, c) for c in classes)}
+                question = (frame.pending, frozenset(asked))
+                if question not in self._settled:
+                    self._settled[question] = self._can_settle(frame, gone)
+                frame.can_finish = self._settled[question]
         return frame.can_finish
 
-    def _gone(self, frame: ObjectFrame) -> set[str | None]:
+    def _gone(self, frame: ObjectFrame) -> set[str]:
         """Keys that cannot come any more: those seen, and where there is an order those before."""
-        gone = set(frame.seen)
+        gone = {name for name in frame.seen if name is not None}
         if self.automaton.policy.property_order == "schema":
             last = max((place for name, place in self._order.items() if name in gone), default=0)
             gone.update(name for name, place in self._order.items() if place < last)
         return gone
 
-    def _can_settle(self, frame: ObjectFrame) -> bool:
+    def _can_settle(self, frame: ObjectFrame, gone: set[str]) -> bool:
         """Whether the open obligations can be met, and all left out avoided, by keys to come."""
         conjunction = self.conjunction
         rest = Objects()
         rest.keys = dict(conjunction.keys)
-        for name in self._gone(frame):
-            if name is not None:
-                rest.keys[name] = (FALSE, False)
+        rest.keys.update(dict.fromkeys(gone, (FALSE, False)))
         rest.universals = conjunction.universals
         rest.somewhere = tuple(conjunction.somewhere[i] for i in frame.pending)
         rest.shortest = max(0, conjunction.shortest - frame.count)
