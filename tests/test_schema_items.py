@@ -242,6 +242,47 @@ def test_each_of_a_long_list_comes_once(words, bounds):
         assert shortest_completion(matcher).text == b"]"
 
 
+SCALARS = [0, 1, 12, 123, -1, -12, 1.5, 1e30, 2.0, None, True, "", "1", "tru"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "how"),
+    [
+        ({}, {}),
+        ({"whitespace": "none"}, {"separators": (",", ":")}),
+        ({"whitespace": "any"}, {"separators": (" \n,\t", ": ")}),
+        ({"indent": 2}, {"indent": 2}),
+        ({"separators": (", ", ": ")}, {}),
+    ],
+)
+@pytest.mark.parametrize("values", [SCALARS, [*range(75), None, "a"], [True, False]])
+def test_each_scalar_of_a_list_comes_once(policy, how, values):
+    bounds = {"minItems": 2, "maxItems": len(values) - 1}
+    schema = {**ENDLESS, "items": {"enum": values}, **(bounds if 2 < len(values) < 20 else {})}
+    grammar = fm.Grammar.from_json_schema(schema, **policy)
+    compiled = fm.CompiledGrammar(grammar, VOCABULARY)
+    is_valid = pytest.importorskip("jsonschema_rs").Draft202012Validator(schema).is_valid
+    chooser = random.Random(len(values))
+    for _ in range(25 if JIT_ENABLED else 2):
+        items = chooser.sample(values, min(len(values), chooser.randint(1, 20)))
+        if chooser.random() < 0.3:
+            items.insert(chooser.randint(0, len(items)), chooser.choice(items))
+        text = json.dumps(items, **how)
+        matcher = fm.GrammarMatcher(compiled)
+        assert (matcher.accept_bytes(text) and matcher.is_completed()) == is_valid(items), text
+        matcher = fm.GrammarMatcher(compiled)
+        for character in text:
+            if chooser.random() < (0.2 if JIT_ENABLED else 0.01):
+                row = matcher.next_token_bitmask()
+                assert np.array_equal(matcher.naive_row(), row)
+                end = matcher.fork()
+                assert end.accept_bytes(shortest_completion(end).text)
+                assert end.is_completed()
+            if not matcher.accept_bytes(character):
+                break
+    assert not compiled.tables.item_end  # no item has to be read off the text
+
+
 def test_the_shortest_end_of_a_list_takes_items_that_did_not_come():
     schema = {**ENDLESS, "items": {"enum": MANY[:63]}, "minItems": 3}
     compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)

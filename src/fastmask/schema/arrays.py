@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels import layout
 from .automaton import MOST_DIFFERENT, finite
-from .constants import FIRST_BYTES, VALUE_BYTES, Constant, Key
+from .constants import FIRST_BYTES, Constant, Key
 from .containers import Arrays
 from .item_counts import Counting, VagueFrame
-from .items import FreshStrings, ListedStrings
+from .items import FreshStrings, ListedItems
 from .values import FALSE, TRUE, Value
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class ArrayRule:
                 self._opening = self._write_counted(item)
             return
         if c.unique is True and is_alike:
-            listed = ListedStrings.of(automaton, c.rest, self._back)
+            listed = ListedItems.of(automaton, c.rest, self._back)
             if listed is not None:
                 self._opening = self._write_listed(listed)
                 return
@@ -160,14 +160,7 @@ class ArrayRule:
 
     # --- states ----------------------------------------------------------------------------------
 
-    def _write_states(
-        self,
-        comma: int | None,
-        close: int,
-        item: int,
-        at_once: int,
-        first_bytes: bytes = VALUE_BYTES,
-    ) -> int:
+    def _write_states(self, comma: int | None, close: int, item: int, at_once: int) -> int:
         """Write the states; the one behind the opening bracket.
 
         The actions on a comma (None: just go on), on what closes the array, on the first byte of an
@@ -175,7 +168,7 @@ class ArrayRule:
         """
         automaton, tables = self.automaton, self.tables
         key = tables.new_states(1)
-        tables.row(key)[[*first_bytes]] = item
+        automaton.shared.write_item_bytes(key, item)
         line = automaton.shared.line(self.depth + 1) if item != layout.DEAD else b""
         begin = tables.new_states(1)
         first = automaton.shared.chain(line, key)
@@ -207,8 +200,8 @@ class ArrayRule:
         counting.following, counting.end = self._next, self._closing
         return program(layout.SET, counting.register(0), 0, opening)
 
-    def _write_listed(self, listed: ListedStrings) -> int:
-        """Write the states where each item is another one of a list of strings."""
+    def _write_listed(self, listed: ListedItems) -> int:
+        """Write the states where each item is another one of a list."""
         c, program, registers = self.conjunction, self.tables.program, self.tables.registers
         most = listed.number if c.longest is None else min(listed.number, c.longest)
         comma, close = registers.new_symbol(), registers.new_symbol()
@@ -217,10 +210,10 @@ class ArrayRule:
         opening = self._write_states(
             program(layout.STEP, comma),
             program(layout.STEP, close),
-            listed.root if 0 < most >= c.shortest else layout.DEAD,
+            listed.action if 0 < most >= c.shortest else layout.DEAD,
             layout.DEAD if c.shortest else self.automaton.end,
-            b'"',
         )
+        listed.write_ends()
         register = listed.register(c.shortest, most, self._next)
         return program(layout.SET, register, 0, opening)
 

@@ -6,7 +6,8 @@ same tables find them: an automaton is laid out once, and its rows are made once
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ __all__ = ["SharedStates"]
 _VALUE_COLUMNS: U8 = np.frombuffer(bytearray(VALUE_BYTES), np.uint8)
 _MOST_INDENT = 40
 _MOST_SPACE = 64
+
+_Name = TypeVar("_Name")
 
 
 class SharedStates:
@@ -126,8 +129,8 @@ class SharedStates:
         return embedded.start
 
     def guarded(
-        self, keys: list[tuple[bytes, int]], root: int, places: I32, of_code: dict[int, str]
-    ) -> dict[int, tuple[tuple[str, ...], int]]:
+        self, keys: list[tuple[bytes, int]], root: int, places: I32, of_code: Mapping[int, _Name]
+    ) -> dict[int, tuple[tuple[_Name, ...], int]]:
         """Have branches of a trie taken only by a step, which knows if a key behind may still come.
 
         ``keys``, ``root`` and ``places`` are those of `Tables.insert_keys`. Returns the keys behind
@@ -140,7 +143,7 @@ class SharedStates:
         at = branches - 1
         tables.actions[parents[at] >> tables.shift, bytes_[at]] = codes
         names = [of_code[code] for _, code in keys]
-        guards: dict[int, tuple[tuple[str, ...], int]] = {}
+        guards: dict[int, tuple[tuple[_Name, ...], int]] = {}
         for symbol, branch, (first, count) in zip(
             symbols, branches.tolist(), places[branches, 2:].tolist(), strict=True
         ):

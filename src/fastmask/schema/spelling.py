@@ -46,6 +46,7 @@ __all__ = [
     "counted_strings",
     "few_spellings",
     "character_spellings",
+    "constant_texts",
     "is_unconstrained",
     "key_language",
     "long_list",
@@ -89,7 +90,7 @@ def number_language(
         For divisors, bounds or sets that need too many states.
     """
     if numbers.allowed is not None and policy.numbers == "plain":
-        return _constants(numbers, spellings)
+        return Dfa.from_strings(constant_texts(numbers, numbers.allowed, spellings))
     return _numbers(numbers.identity(), policy.numbers == "any")
 
 
@@ -154,14 +155,16 @@ def _numbers(identity: tuple[Any, ...], every: bool) -> Dfa:
 _NO_BOUNDS = (None, False, None, False)
 
 
-def _constants(numbers: Numbers, spellings: Mapping[Number, Iterable[str]]) -> Dfa:
-    """Constants as `json.dumps` or the schema spells them."""
-    texts = {text for number in numbers.allowed or () for text in _dumped(number)}
-    for number in numbers.allowed or ():
-        texts.update(spellings.get(number, ()))
+def constant_texts(
+    numbers: Numbers, constants: Iterable[Number], spellings: Mapping[Number, Iterable[str]]
+) -> list[bytes]:
+    """Constants of a conjunction as `json.dumps` or the schema spells them."""
+    texts: set[str] = set()
+    for number in constants:
+        texts.update(_dumped(number), spellings.get(number, ()))
     if numbers.digits is not None:
         texts = {t for t in texts if (_DIGITS.fullmatch(t) is not None) is numbers.digits}
-    return Dfa.from_strings([text.encode() for text in texts])
+    return [text.encode() for text in texts]
 
 
 def _dumped(number: Number) -> list[str]:
