@@ -181,6 +181,54 @@ def test_only_large_forms_have_properties_and_references(schema):
     assert form(schema, is_large=False) is None
 
 
+OLD = "http://json-schema.org/draft-04/schema#"
+
+
+def holds(compiled, schema, text, **options):
+    """Whether a text is one of a schema."""
+    matcher = fm.GrammarMatcher(compiled(schema, **options))
+    return matcher.accept_bytes(text) and matcher.is_completed()
+
+
+def test_a_node_of_two_drafts_has_two_forms(compiled):
+    """Python lets one dict stand in several places."""
+    node = {"items": {"const": "a"}, "minItems": 1}  # draft 4 has no const
+    part = {"$id": "http://example.org/", "$schema": OLD, "properties": {"x": node}}
+    two = {"properties": {"a": part, "b": {"properties": {"c": node}}}}
+    assert holds(compiled, two, b'{"a": {"x": ["b"]}}')
+    assert not holds(compiled, two, b'{"b": {"c": ["b"]}}')
+    open_ = {"properties": {"b": {"properties": {"c": {"items": {}, "minItems": 1}}}}}
+    assert holds(compiled, open_, b'{"b": {"c": ["b"]}}')
+
+
+def test_what_holds_a_resource_has_no_form_though_the_resource_has(compiled):
+    whole = {"properties": {"i": {"type": "integer"}}}  # in draft 4 digits alone
+    part = {"$id": "http://example.org/", "$schema": OLD, **whole}
+    b = {"properties": {"c": part}}
+    old = {"properties": {"a": {"$ref": "#/properties/b/properties/c"}, "b": b}}
+    new = {"properties": {"b": {"properties": {"c": whole}}}}
+    for text in (b'{"a": {"i": 1.0}}', b'{"b": {"c": {"i": 1.0}}}'):
+        assert not holds(compiled, old, text, numbers="any")
+    assert holds(compiled, new, b'{"b": {"c": {"i": 1.0}}}', numbers="any")
+
+
+def test_ranges_of_one_number_are_spelled_as_constants_of_the_same_schema(compiled):
+    plain = '{"properties": {"b": {"minimum": 1.5, "maximum": 1.5}}}'
+    spelled = '{"properties": {"a": {"const": 1.50}, "b": {"minimum": 1.5, "maximum": 1.5}}}'
+    for schema, has_both in ((spelled, True), (plain, False)):
+        assert holds(compiled, schema, b'{"b": 1.5}')
+        assert holds(compiled, schema, b'{"b": 1.50}') is has_both
+
+
+def test_a_schema_that_is_changed_later_stays_as_it_was(compiled):
+    schema = {"properties": {"a": {"maxLength": 2}}}
+    short = compiled(schema)
+    schema["properties"]["a"]["maxLength"] = 5
+    long = compiled(schema)
+    for grammar, accepts in ((short, False), (long, True)):
+        assert fm.GrammarMatcher(grammar).accept_bytes(b'{"a": "xxxx"}') is accepts
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_texts_and_masks_are_the_same_beside_others(compiled, seed):
     """Random schemas in one arena, in turns, against a validator and the naive mask."""

@@ -24,7 +24,8 @@ _LARGE = frozenset(("properties", "patternProperties", "$ref"))
 _LISTS = frozenset((keywords.SCHEMAS, keywords.SCHEMA_OR_SCHEMAS))
 _BY_NAME = frozenset((keywords.SCHEMAS_BY_NAME, keywords.PATTERNS))
 _WORDS = frozenset((keywords.STRINGS, keywords.TYPE, keywords.ENUMERATION))
-_NUMBERS = frozenset((keywords.COUNT, keywords.NUMERIC, keywords.LIMIT, keywords.POSITIVE))
+_LIMITS = frozenset((keywords.NUMERIC, keywords.LIMIT))
+_NUMBERS = _LIMITS | {keywords.COUNT, keywords.POSITIVE}
 _TEXTS = frozenset((keywords.TEXT, keywords.PATTERN, keywords.BOOLEAN_VALUE, keywords.CONSTANT))
 _HOMES = frozenset(("$schema", "$id", "id"))
 _SILENT = frozenset("$anchor $comment definitions $defs contentSchema".split())
@@ -43,8 +44,8 @@ class Forms:
     def __init__(self, formulas: Formulas, numbers: dict[Any, int]) -> None:
         self._formulas = formulas
         self._numbers = numbers
-        self._small: dict[int, int | None] = {}  # by identity of the schema
-        self._large: dict[int, int | None] = {}
+        self._small: dict[Any, int | None] = {}  # by identity of the schema, and its resource
+        self._large: dict[Any, int | None] = {}
         self._has_some = not formulas.left_out and not formulas.documents.dynamic
 
     def of(self, value: Value, is_large: bool) -> Hashable:
@@ -65,8 +66,10 @@ class Forms:
         """The number of the form of a schema, from 1 on."""
         if isinstance(node, bool):
             return self._numbered(node)
+        if level and not _HOMES.isdisjoint(node):
+            return None
         known = self._small if not is_large else self._large
-        place = id(node)
+        place = id(node), resource
         number = self._small.get(place) or known.get(place)
         if number is None and place not in known:
             known[place] = None  # what leads to itself has no form
@@ -87,14 +90,10 @@ class Forms:
         words: list[tuple[str, Any]] = []
         for keyword, content in node.items():
             kind = shapes.get(keyword)
-            if kind is None or keyword in _SILENT:
+            if kind is None or keyword in _SILENT or keyword in _HOMES:
                 continue
             if kind == keywords.TYPE and type(content) is str:
                 words.append((keyword, content))
-                continue
-            if keyword in _HOMES:
-                if level:
-                    return None
                 continue
             part: Any = self._part(kind, content, resource, is_large, level + 1)
             if part is None or (type(part) is tuple and None in part):
@@ -115,6 +114,8 @@ class Forms:
         if kind in _WORDS:
             listed = (content,) if isinstance(content, str) else tuple(content)
             return listed if all(type(one) is str for one in listed) else None
+        if kind in _LIMITS and self._formulas.documents.spells:
+            return None  # a range of one number is spelled as other constants are
         if kind in _NUMBERS:
             return getattr(content, "text", None) or repr(content)
         if kind in _TEXTS and isinstance(content, str | bool):

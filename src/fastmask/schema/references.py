@@ -104,6 +104,11 @@ class Documents:
         return self._scanner.dynamic
 
     @property
+    def spells(self) -> bool:
+        """Whether a constant is no integer, so that it may be spelled in its own way."""
+        return self._scanner.spells
+
+    @property
     def is_single(self) -> bool:
         """Whether all schemas are in one resource, so that a node alone is a place."""
         return len(self.documents) == 1 and len(self._embedded) <= 1 and not self.dynamic

@@ -67,12 +67,15 @@ class Scanner:
         Every reference: schema, keyword, reference, the resource it stands in.
     dynamic : bool
         Whether a dynamic or recursive anchor was met.
+    spells : bool
+        Whether a constant that is no integer was met, which may be spelled in its own way.
     """
 
     def __init__(self, pointer: Callable[..., str]) -> None:
         self.patterns: list[tuple[dict[str, Any], str, str]] = []
         self.references: list[tuple[dict[str, Any], str, str, Resource]] = []
         self.dynamic = False
+        self.spells = False
         self._count = 0
         self._pointer = pointer
 
@@ -289,6 +292,7 @@ class Scanner:
         for child in children:
             if isinstance(child, float | Decimal):
                 self._number(node, keyword, child)
+                self.spells = True
             elif child is not None and not isinstance(child, str | int | dict | list | tuple):
                 self._wrong(node, keyword, "JSON", child)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import re
 import sys
 from collections.abc import Mapping
@@ -169,7 +170,11 @@ def _by_uri(documents: Any) -> dict[str, Any]:
 def schema_value(schema: Any) -> Any:
     """A schema as JSON values, from any form it may be given in."""
     if isinstance(schema, dict | bool):
-        return schema
+        try:
+            # What callers do to a dict later does not concern the grammar.
+            return marshal.loads(marshal.dumps(schema))
+        except ValueError:
+            return schema
     if isinstance(schema, str | bytes | bytearray):
         try:
             return parsed(schema)
