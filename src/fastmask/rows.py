@@ -22,6 +22,7 @@ __all__ = ["Rows", "held_rows", "keep_for_batches"]
 
 _UNSHARED = 3  # references to a block: the list of blocks, the loop, the count itself
 _CHAINS = 1 << 12
+_LARGEST_BLOCK = 64  # rows
 
 
 def _edge_room(n_nodes: int) -> int:
@@ -118,7 +119,7 @@ class Rows:
         """Make room for more rows; what is left of the last block is none or will not be used."""
         # Small first, since many grammars need few rows.
         n_rows = self.n_rows
-        size = min(64, max(8, n_rows), max(8, self.limit - n_rows))
+        size = min(_LARGEST_BLOCK, max(8, n_rows), max(8, self.limit - n_rows))
         block = ROWS.take(size * (self.row_bytes // 4), np.int32)
         self.blocks.append(block)
         self.words[layout.R_FREE] = size

@@ -18,8 +18,9 @@ from .vocabulary import Vocabulary
 
 __all__ = ["SchemaArenas", "new_arena"]
 
-_MOST_STATES = 1 << 14
-_MOST_ROW_BYTES = 32 << 20
+# Small enough that what a new arena takes was another's, whose pages are mapped, and in a cache.
+_MOST_STATES = 1 << 12
+_MOST_ROW_BYTES = 8 << 20
 _MOST_POLICIES = 4
 
 

@@ -78,6 +78,9 @@ class Engine:
         return None
 
 
+_CACHE_BYTES = 32 << 20  # of fastmask's compiler, where one is kept
+
+
 def _empty_row(vocabulary: RawVocabulary) -> Any:
     return np.zeros((1, (vocabulary.size + 31) // 32), np.int32)
 
@@ -103,7 +106,9 @@ class Fastmask(Engine):
         self.vocabulary = vocabulary.vocabulary()
         _ = self.vocabulary.trie
         self.row = _empty_row(vocabulary)
-        self.compiler = GrammarCompiler(self.vocabulary) if "cached" in variant else None
+        self.compiler = None
+        if "cached" in variant:
+            self.compiler = GrammarCompiler(self.vocabulary, cache_limit_bytes=_CACHE_BYTES)
 
     def compile(self, grammar: dict[str, Any]) -> Any:
         """Compile with a compiler of its own: nothing is known from an earlier grammar."""
