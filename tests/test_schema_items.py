@@ -23,6 +23,7 @@ LONGER = [
     *(b", 2]", b"[1,1", b"[1,2", b'":1,"', b'"b":2', b"true,", b",true", b"],[", b"[],[", b"1.0"),
     *(b",1.0]", b"1e0", b"0,0]", b"-0", b'b","a","', b"[[],", b',""', b'"},', b'},{"', b'"},"'),
     *(b'},{"a":1}', b'},{"a":2', b"},{}", b'},{"c', b"],[1", b"],[]]", b"},[", b'"],["', b'],"'),
+    b'","","',
 ]
 VOCABULARY = fm.Vocabulary([*BYTES, b"<end>", *LONGER], eos_token_ids=[256])
 ENDLESS = {"type": "array", "uniqueItems": True}
@@ -548,3 +549,50 @@ def test_masks_behind_items_are_there_without_their_text(items, some, lacking):
     matcher.next_token_bitmask()
     doubtful = [known for known in compiled.arena.rows.doubtful.values() if known]
     assert doubtful == []
+
+
+@pytest.mark.parametrize(
+    "items", [STRING, {**STRING, "maxLength": 40}, {"type": ["string", "array"]}]
+)
+@pytest.mark.parametrize(
+    ("before", "token", "is_allowed"),
+    [
+        ('["a', b'","b","', True),
+        ('["', b'","b","', True),
+        ('["b', b'","b","', False),
+        ('["b","a', b'","b","', False),
+        ('["c","a', b'","b","', True),
+        ('["d","c","a', b'","b","', False),  # the fifth item
+        ('["\\u0062', b'","b","', False),
+        ('["\\u0061', b'","b","', True),
+        ('["ab', b'b","a","', True),
+        ('["a","b', b'b","a","', False),
+        ('["d","c","ab', b'b","a","', False),
+        ('["', b'","","', False),
+        ('["a', b'","","', True),
+        ('["a","","b', b'","","', False),
+    ],
+)
+def test_a_token_with_items_is_told_for_any_item_before(items, before, token, is_allowed):
+    """Which is read once: then the item before only must not be one of those in the token."""
+    schema = {**ENDLESS, "items": items, "maxItems": 4}
+    grammar = fm.Grammar.from_json_schema(schema, strings="any")
+    compiled = fm.CompiledGrammar(grammar, VOCABULARY)
+    token_id = VOCABULARY.tokens.index(token)
+    for _ in range(2):
+        matcher = fm.GrammarMatcher(compiled)
+        assert matcher.accept_bytes(before)
+        assert (token_id in matcher.allowed_token_ids()) is is_allowed
+        assert matcher.is_token_allowed(token_id) is is_allowed
+        assert np.array_equal(matcher.naive_row(), matcher.next_token_bitmask())
+
+
+def test_where_items_are_endless_no_text_is_read_for_every_mask():
+    schema = {**ENDLESS, "items": {**STRING, "maxLength": 90}}
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    matcher = fm.GrammarMatcher(compiled)
+    assert matcher.accept_bytes('["a","')
+    for _ in range(40):
+        matcher.next_token_bitmask()
+        assert matcher.accept_bytes("c")
+    assert len(compiled.tables.registers.texts) < 10

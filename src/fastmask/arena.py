@@ -219,6 +219,15 @@ class Arena:
         finally:
             words[layout.A_TEXT] = layout.NO_TEXT
 
+    def lives_anyhow(self, matcher: I64, configuration: int, data: U8) -> bool:
+        """Whether ``data`` may come whatever the texts were that decide. Takes no lock."""
+        words = self.record.words
+        words[layout.A_TEXT] = layout.ANY_TEXT
+        try:
+            return self.advance(matcher, configuration, data)[0]
+        finally:
+            words[layout.A_TEXT] = layout.NO_TEXT
+
     def union(self, configuration: int, other: int) -> int:
         """The configuration that has the threads of both; 0 stands for none. Takes no lock."""
         while configuration:

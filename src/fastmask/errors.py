@@ -164,3 +164,7 @@ def _locate(text: str, position: int) -> tuple[int, int, str]:
     right = min(end, left + _EXCERPT_WIDTH)
     shown = "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in text[left:right])
     return line, column, f"  {shown}\n  {' ' * (position - left)}^"
+
+
+class UnforeseenError(Exception):
+    """What comes behind an item depends on which one it is; none leaves the package."""

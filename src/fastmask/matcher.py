@@ -20,6 +20,7 @@ from .arena import vacant_row_error
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
 from .errors import BitmaskError, MatcherError
+from .foresight import tell_tokens
 from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_text
@@ -244,7 +245,15 @@ class GrammarMatcher:
         with self._arena.lock:
             doubtful = self._arena.doubtful_tokens(self._words, generation, leaf)
         row = generation.view(leaf).copy()
-        _set_bits(row, self._texts_allow(doubtful), True)
+        if doubtful:
+            told, doubtful = tell_tokens(
+                self._arena,
+                self._words,
+                generation,
+                doubtful,
+                lambda head: last_value(self._tails(head)),
+            )
+            _set_bits(row, (*told, *self._texts_allow(doubtful)), True)
         row.flags.writeable = False
         return row, generation.flags(leaf) & layout.COMPLETE | (0 if row.any() else layout.VACANT)
 

@@ -76,6 +76,8 @@ class Registers:
     ----------
     texts : dict[int, bytes]
         The text of each symbol that stands for one.
+    other_item : int
+        The symbol that stands for an item unlike all that came and are still to come.
     """
 
     def __init__(self, record: AddressRecord, is_open: bool) -> None:
@@ -101,6 +103,7 @@ class Registers:
             record.bind(slot, array)
         record.words[layout.T_N_REGISTERS] = 1  # register 0 is that of frames without one
         record.words[layout.T_N_SETS] = 1  # place 0 is that of no set
+        self.other_item = self.new_symbol() if is_open else 0
 
     @property
     def n_moves(self) -> int:

@@ -49,6 +49,7 @@ class Rows:
         "blocks",
         "counting",
         "doubtful",
+        "foreseen",
         "limit",
         "record",
         "row_bytes",
@@ -66,6 +67,8 @@ class Rows:
         self.adopted: list[I32] = []  # rows of other grammars, numbered -1, -2, ...
         self.counting: dict[int, int] = {}  # the state of each node that asks what is left
         self.doubtful: dict[int, list[tuple[int, int]]] = {}  # tokens that texts decide, by leaf
+        #: What decides on each of those (`fastmask.foresight`), by configuration.
+        self.foreseen: dict[int, list[tuple[bytes, ...] | None]] = {}
         self.record = AddressRecord(layout.R_SIZE)
         self.words = self.record.words
         self.record.bind(layout.R_ROOT, TABLES.take(tables.max_states, np.int32))
@@ -90,6 +93,7 @@ class Rows:
         rows.limit, rows.row_bytes, rows.sizes = self.limit, self.row_bytes, (n_cells, n_nodes)
         rows.blocks, rows.views, rows.adopted = self.blocks, self.views, self.adopted
         rows.counting, rows.doubtful = self.counting, self.doubtful
+        rows.foreseen = self.foreseen
         rows.record = AddressRecord(layout.R_SIZE)
         rows.words = rows.record.words
         rows.words[:] = self.words

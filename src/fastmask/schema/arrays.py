@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..errors import UnforeseenError
 from ..kernels import layout
 from .automaton import MOST_DIFFERENT, finite
 from .constants import FIRST_BYTES, Constant, Key
@@ -267,6 +268,10 @@ class ArrayRule:
         if self._remembers(seen):
             if symbol == self._comma:
                 return 0, self._vague if self._surely_goes_on(seen) else layout.DEAD
+            if symbol == self.tables.registers.other_item:
+                if self._is_endless:
+                    return self.behind_item(seen)
+                raise UnforeseenError
             value = self.automaton.key_of_text(symbol)
             self._fresh.follow(seen.used, value)
             seen = seen._replace(used=seen.used | {value}, first=False)
