@@ -65,6 +65,18 @@ def test_an_arena_that_is_full_takes_no_schema_more(monkeypatch):
     assert arenas.take("policy") is not first
 
 
+def test_an_arena_in_which_texts_no_longer_begin_takes_no_schema_more(compiled):
+    large = compiled({"type": "string", "format": "idn-hostname"})
+    matcher = fm.GrammarMatcher(large)
+    assert matcher.accept_bytes('"bücher.example'.encode())
+    assert large.tables.share_used > schema_arenas.WORN
+    others = [compiled({"type": "string", "maxLength": n}) for n in range(2)]
+    matchers = [fm.GrammarMatcher(other) for other in others]
+    assert all(matcher.accept_bytes(b'"') for matcher in matchers)
+    assert others[0].arena is others[1].arena
+    assert others[0].arena is not large.arena
+
+
 def test_arenas_of_many_policies_are_let_go():
     arenas = SchemaArenas(BYTES, 1, 1 << 20)
     first = arenas.take(0)

@@ -27,7 +27,7 @@ from .context import ContextCounts, context_counts
 from .errors import FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
-from .schema_arenas import SchemaArenas, new_arena
+from .schema_arenas import WORN, SchemaArenas, new_arena
 from .tables import STEP_BUDGET, Tables
 from .vocabulary import Vocabulary
 
@@ -40,7 +40,7 @@ _DEFAULT_LIMIT = 256 << 20
 _ARENA_CELLS = 1 << 20
 _GRAMMARS = "Grammar.from_* read one"
 _VOCABULARIES = "Vocabulary.from_* read one"
-_WORN, _FULL = 1 / 4, 7 / 8  # of the room in tables
+_FULL = 7 / 8  # of the room in tables
 _FILE_VERSION = b"compiled grammar 1\n"
 
 
@@ -157,7 +157,7 @@ class CompiledGrammar:
             # Matchers under way keep theirs; what they no longer need goes with them.
             tables = arena.tables
             for formulas in tables.formulas:
-                formulas.is_worn = formulas.share_used > _WORN
+                formulas.is_worn = formulas.share_used > WORN
             self._begin_in(self._new_arena() if tables.is_open else new_arena(tables, self._limit))
         return self._beginning
 
@@ -170,7 +170,7 @@ class CompiledGrammar:
         self._n_texts += 1
         if self._n_texts == 2:
             self._used_by_first = used
-        limit = max(_WORN, min(2 * self._used_by_first, _FULL))
+        limit = max(WORN, min(2 * self._used_by_first, _FULL))
         return arena.n_cells > _ARENA_CELLS or used > limit
 
     @property

@@ -16,8 +16,10 @@ from .arena import Arena
 from .tables import Tables
 from .vocabulary import Vocabulary
 
-__all__ = ["SchemaArenas", "new_arena"]
+__all__ = ["WORN", "SchemaArenas", "new_arena"]
 
+#: How much of the room in tables may be used where a schema's first text begins.
+WORN = 1 / 4
 # Small enough that what a new arena takes was another's, whose pages are mapped, and in a cache.
 _MOST_STATES = 1 << 12
 _MOST_ROW_BYTES = 8 << 20
@@ -70,7 +72,7 @@ def _is_full(arena: Arena) -> bool:
     rows = arena.rows
     return (
         arena.tables.n_written > _MOST_STATES
-        or arena.tables.has_used_half
+        or arena.tables.share_used > WORN
         or arena.clears > 0
         or rows.n_rows * rows.row_bytes > _MOST_ROW_BYTES
     )
