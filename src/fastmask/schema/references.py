@@ -99,6 +99,11 @@ class Documents:
         return self._scanner.patterns
 
     @property
+    def limits(self) -> list[tuple[dict[str, Any], str]]:
+        """Schemas with a keyword that may be too much for automata, and the keyword."""
+        return self._scanner.limits
+
+    @property
     def dynamic(self) -> bool:
         """Whether there are dynamic or recursive anchors; without any, scope does not matter."""
         return self._scanner.dynamic

@@ -25,7 +25,6 @@ __all__ = ["SchemaReport", "check_limits", "reachable_schemas", "report_of", "un
 
 _CONFLICT_QUESTIONS = 400
 _FEW_REMAINDERS = 1_000
-_FEW_CHARACTERS = 16
 _ANNOTATIONS = frozenset(
     "title description default examples example deprecated readOnly writeOnly $comment $vocabulary "
     "contentEncoding contentMediaType contentSchema".split()
@@ -122,17 +121,17 @@ def check_limits(formulas: Formulas, policy: Policy) -> None:
         ``multipleOf`` of too many digits.
     """
     documents = formulas.documents
-    for path, node, _ in reachable_schemas(documents):
-        if "minLength" not in node and "multipleOf" not in node:
+    reachable = documents.reachable() if documents.limits else set()
+    for node, keyword in documents.limits:
+        if id(node) not in reachable:
             continue
         place = formulas.place(node, documents.resource_of(node, documents.root), ())
-        if "minLength" in node and len(node) > 1 and place.types >> STRING & 1:
-            with _located(f"{path}/minLength"):
+        with _located(documents.pointer(node, keyword)):
+            if keyword == "minLength" and len(node) > 1 and place.types >> STRING & 1:
                 for strings in formulas.conjunctions(place, STRING):
-                    if needs_counter(strings) and strings.shortest > _FEW_CHARACTERS:
+                    if needs_counter(strings):
                         counted_strings(strings, formulas, policy)
-        if "multipleOf" in node and place.types >> NUMBER & 1:
-            with _located(f"{path}/multipleOf"):
+            elif keyword == "multipleOf" and place.types >> NUMBER & 1:
                 for numbers in formulas.conjunctions(place, NUMBER):
                     if any(exact(step).numerator > _FEW_REMAINDERS for step in numbers.multiples):
                         number_language(numbers, policy, formulas.spellings)

@@ -27,6 +27,8 @@ _HARMLESS = frozenset((str, int, bool, type(None), dict, list))
 _STRING = frozenset((str,))
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 
+_FEW_CHARACTERS = 16
+
 
 class Resource:
     """A schema with a URI of its own: a document, or a part of one that has an identifier.
@@ -56,6 +58,9 @@ class Resource:
         self.recursive = False
 
 
+_FEW_CHARACTERS = 16
+
+
 class Scanner:
     """The walk, and what it found in all documents so far.
 
@@ -63,6 +68,9 @@ class Scanner:
     ----------
     patterns : list[tuple[dict, str, str]]
         Every regular expression: schema, keyword, pattern.
+    limits : list[tuple[dict, str]]
+        Schemas with a keyword that may be too much for automata and counters: ``minLength`` of more
+        than some characters, ``multipleOf``.
     references : list[tuple[dict, str, str, Resource]]
         Every reference: schema, keyword, reference, the resource it stands in.
     dynamic : bool
@@ -73,6 +81,7 @@ class Scanner:
 
     def __init__(self, pointer: Callable[..., str]) -> None:
         self.patterns: list[tuple[dict[str, Any], str, str]] = []
+        self.limits: list[tuple[dict[str, Any], str]] = []
         self.references: list[tuple[dict[str, Any], str, str, Resource]] = []
         self.dynamic = False
         self.spells = False
@@ -190,6 +199,8 @@ class Scanner:
             number = self._number(node, keyword, value)
             if number < 0 or not isinstance(number, int):
                 self._wrong(node, keyword, "a whole number, 0 or more", value)
+            if keyword == "minLength" and number > _FEW_CHARACTERS:
+                self.limits.append((node, keyword))
         elif shape == keywords.NUMERIC:
             self._number(node, keyword, value)
         elif shape == keywords.LIMIT:
@@ -198,6 +209,7 @@ class Scanner:
         elif shape == keywords.POSITIVE:
             if self._number(node, keyword, value) <= 0:
                 self._wrong(node, keyword, "a number above 0", value)
+            self.limits.append((node, keyword))
         elif shape == keywords.PATTERN:
             if not isinstance(value, str):
                 self._wrong(node, keyword, "a string", value)

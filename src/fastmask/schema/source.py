@@ -25,9 +25,6 @@ __all__ = ["JsonSchema", "check_schema"]
 
 #: A repetition of a pattern, a thousand times or of what is repeated already.
 _LARGE_COUNT = re.compile(r"\{\d*,?\d{4,}\}|\d\}[^{}\"]*\)\{\d")
-#: What may be too much for counters: lengths past a few characters, or divisors; or a key that is
-#: written with escapes.
-_LIMITS = re.compile(r'"minLength"\s*:\s*(?![0-9]\s*[,}])|"multipleOf"|\\u00[2-7]')
 _USUAL: dict[str, Any] = Policy.__init__.__kwdefaults__ or {}
 
 
@@ -91,9 +88,8 @@ class JsonSchema:
         if is_empty:
             raise unsatisfiable(self.formulas)
         text = schema if isinstance(schema, str) else self.text
-        if _LIMITS.search(text):
-            check_limits(self.formulas, self.policy)
-        if _LARGE_COUNT.search(text):
+        check_limits(self.formulas, self.policy)
+        if self.formulas.documents.patterns and _LARGE_COUNT.search(text):
             check_patterns(self.formulas.documents)
 
     @cached_property
