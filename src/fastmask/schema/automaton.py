@@ -338,9 +338,10 @@ class SchemaAutomaton:
         """
         every = conjunction.with_all()
         if spelling.needs_counter(conjunction):
-            if conjunction.passes or conjunction.fails or not self.alphabet.is_whole:
+            if conjunction.passes or conjunction.fails or not self.alphabet.has_ascii:
                 return 0
-            return self.shared.counted_tries(self._counted(every)).root(conjunction.excluded)
+            tries = self.shared.counted_tries(*self._characters(every))
+            return tries.root(conjunction.excluded)
         if not can_be_left_out(conjunction, self.policy):
             return 0
         language = spelling.string_language(every, self.formulas, self.policy)
@@ -364,10 +365,13 @@ class SchemaAutomaton:
 
     def _counted(self, conjunction: Any) -> int:
         """The action on the opening quote of strings whose characters are counted."""
-        strings, least, most = spelling.counted_strings(
+        return self.shared.counted(*self._characters(conjunction))
+
+    def _characters(self, conjunction: Any) -> tuple[Any, int, int | None]:
+        """Strings whose characters are counted: those in any number, and the bounds of that."""
+        return spelling.counted_strings(
             conjunction, self.formulas, self.policy, self.alphabet.restricted
         )
-        return self.shared.counted(strings, least, most)
 
 
 def read_json(text: bytes) -> Any:

@@ -1,8 +1,10 @@
 """Strings of bounded length but some: tries of those, that others fall out of into the counter.
 
 Where a trie ends the number of characters read so far is known, so that falling out is setting the
-counter of ``counting.count_characters`` and going on. A trie with one string more is a copy of the
-states on that string's ways; all others it has in common with the trie before.
+counter of ``counting.count_characters`` and going on. Between two characters it is a call of the
+strings of so many less, of which the state is nearly the first one, so that its row is cut from
+that one's. A trie with one string more is a copy of the states on that string's ways; all others it
+has in common with the trie before.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from .._arrays import I32
 from ..automata import Dfa
 from ..kernels import layout
 from . import spelling
+from .counting import Characters
+from .key_tries import copy_state
 from .strings import encoded
 
 if TYPE_CHECKING:
-    from ..tables import Tables
-    from .policy import Policy
+    from .shared_states import SharedStates
 
 __all__ = ["CountedTries"]
 
@@ -35,16 +38,21 @@ class CountedTries:
 
     Parameters
     ----------
-    tables : Tables
-    policy : Policy
-    opening : int
-        The action of `count_characters` on the opening quote of all of them.
+    shared : SharedStates
+    strings : Characters
+        All of them, in any number of characters.
+    least, most : int, and int or None
+        Bounds of that number.
     """
 
-    def __init__(self, tables: Tables, policy: Policy, opening: int) -> None:
-        self._tables = tables
-        self._policy = policy
-        _, count, _, state = tables.program_of(opening)
+    def __init__(
+        self, shared: SharedStates, strings: Characters, least: int, most: int | None
+    ) -> None:
+        self._shared = shared
+        self._tables = tables = shared.tables
+        self._strings = strings
+        self._bounds = least, most
+        _, count, _, state = tables.program_of(shared.counted(strings, least, most))
         self._first: _Place = state, count
         self._roots: OrderedDict[frozenset[Any], int] = OrderedDict()
         self._rows: dict[_Place, I32] = {}
@@ -55,7 +63,7 @@ class CountedTries:
         known: frozenset[Any] = max(
             (some for some in self._roots if some <= left_out), key=len, default=frozenset()
         )
-        root = self._roots.get(known, 0) or self._new_state(self._row(self._first))
+        root = self._roots.get(known, 0) or self._falling_state(self._first)
         self._roots[known] = root
         self._roots.move_to_end(known)
         for text in sorted(left_out - known):
@@ -68,7 +76,7 @@ class CountedTries:
     def _with(self, root: int, text: str) -> int:
         """The trie ``root`` without one string more, whose spellings meet at each character."""
         tables = self._tables
-        dfa = spelling.key_language(Dfa.literal(encoded(text)), self._policy)
+        dfa = spelling.key_language(Dfa.literal(encoded(text)), self._shared.policy)
         if dfa.is_empty:
             return root
         made: dict[tuple[int, int, _Place], int] = {}
@@ -79,8 +87,10 @@ class CountedTries:
             """The state of a place: of the automaton, of the old trie or 0, and of all strings."""
             state = made.get(place)
             if state is None:
-                row = tables.row(place[1]) if place[1] else self._row(place[2])
-                state = made[place] = self._new_state(row)
+                _, old, inside = place
+                state = copy_state(tables, old) if old else self._falling_state(inside)
+                self._own.add(state)
+                made[place] = state
                 todo.append(place)
             return state
 
@@ -109,10 +119,22 @@ class CountedTries:
                     is_pruned = True
         return first
 
-    def _new_state(self, row: I32) -> int:
-        state = self._tables.new_states(1)
-        self._tables.row(state)[:] = row
+    def _falling_state(self, place: _Place) -> int:
+        """A new state from which every byte goes on as from a place of all strings."""
+        tables, (least, most) = self._tables, self._bounds
+        state = tables.new_states(1)
         self._own.add(state)
+        inside, count = place
+        row = tables.row(state)
+        row[:] = self._row(place)
+        if inside == self._first[0] and (most is None or count < most):
+            fewer = None if most is None else most - count
+            opening = self._shared.counted(self._strings, max(0, least - count), fewer)
+            called = tables.program_of(opening)[3]
+            row[row != layout.DEAD] = self._shared.call(called, self._shared.end)
+            at = state >> tables.shift
+            tables.models[2 * at : 2 * at + 2] = called, self._shared.end
+            tables.roots[at] = layout.MODELLED
         return state
 
     def _row(self, place: _Place) -> I32:

@@ -65,7 +65,7 @@ class SharedStates:
         self._embedded: dict[tuple[Dfa, int], Embedded] = {}
         self._counted: dict[Any, int] = {}
         self._tries: dict[Dfa, StringTries] = {}
-        self._counted_tries: dict[int, CountedTries] = {}
+        self._counted_tries: dict[Any, CountedTries] = {}
         self._words: dict[bytes, int] = {}
         self._gaps: dict[str, int] = {}
         #: Whether white space may stand before values.
@@ -188,11 +188,12 @@ class SharedStates:
             tries = self._tries[language] = StringTries(self, language, self.end)
         return tries
 
-    def counted_tries(self, opening: int) -> CountedTries:
-        """The counted strings that have an action on their opening quote, some left out."""
-        tries = self._counted_tries.get(opening)
+    def counted_tries(self, strings: Any, least: int, most: int | None) -> CountedTries:
+        """Strings whose characters are counted, some left out."""
+        key = (strings, least, most)
+        tries = self._counted_tries.get(key)
         if tries is None:
-            tries = self._counted_tries[opening] = CountedTries(self.tables, self.policy, opening)
+            tries = self._counted_tries[key] = CountedTries(self, strings, least, most)
         return tries
 
     # --- white space -----------------------------------------------------------------------------
