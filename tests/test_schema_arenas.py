@@ -77,6 +77,13 @@ def test_an_arena_in_which_texts_no_longer_begin_takes_no_schema_more(compiled):
     assert others[0].arena is not large.arena
 
 
+def test_an_arena_takes_only_so_many_schemas(compiled, monkeypatch):
+    """A text looks at all of them where it begins."""
+    monkeypatch.setattr(schema_arenas, "_MOST_SCHEMAS", 2)
+    arenas = [compiled({"maxLength": 2, "title": str(n)}).arena for n in range(7)]
+    assert [arenas.count(arena) for arena in arenas] == [3, 3, 3, 3, 3, 3, 1]
+
+
 def test_arenas_of_many_policies_are_let_go():
     arenas = SchemaArenas(BYTES, 1, 1 << 20)
     first = arenas.take(0)

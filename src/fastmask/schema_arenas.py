@@ -23,6 +23,7 @@ WORN = 1 / 4
 # Small enough that what a new arena takes was another's, whose pages are mapped, and in a cache.
 _MOST_STATES = 1 << 12
 _MOST_ROW_BYTES = 8 << 20
+_MOST_SCHEMAS = 128  # each is looked at where a text begins
 _MOST_POLICIES = 4
 
 
@@ -71,7 +72,8 @@ def _is_full(arena: Arena) -> bool:
     """Whether an arena should take no schema more."""
     rows = arena.rows
     return (
-        arena.tables.n_written > _MOST_STATES
+        len(arena.tables.formulas) > _MOST_SCHEMAS
+        or arena.tables.n_written > _MOST_STATES
         or arena.tables.share_used > WORN
         or arena.clears > 0
         or rows.n_rows * rows.row_bytes > _MOST_ROW_BYTES
