@@ -175,6 +175,7 @@ def test_forms_of_unlike_schemas_differ(one, two):
 def test_annotations_are_not_part_of_a_form(schema):
     if schema is not True:
         assert form({"title": "a", "$comment": "b", **schema, "examples": [1]}) == form(schema)
+    assert form({"items": {"id": "a", "minLength": 2}}) == form({"items": {"minLength": 2}})
 
 
 @pytest.mark.parametrize(

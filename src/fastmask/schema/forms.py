@@ -27,8 +27,7 @@ _WORDS = frozenset((keywords.STRINGS, keywords.TYPE, keywords.ENUMERATION))
 _LIMITS = frozenset((keywords.NUMERIC, keywords.LIMIT))
 _NUMBERS = _LIMITS | {keywords.COUNT, keywords.POSITIVE}
 _TEXTS = frozenset((keywords.TEXT, keywords.PATTERN, keywords.BOOLEAN_VALUE, keywords.CONSTANT))
-_HOMES = frozenset(("$schema", "$id", "id"))
-_SILENT = frozenset("$anchor $comment definitions $defs contentSchema".split())
+_SILENT = frozenset("$schema $id id $anchor $comment definitions $defs contentSchema".split())
 
 
 class Forms:
@@ -66,8 +65,8 @@ class Forms:
         """The number of the form of a schema, from 1 on."""
         if isinstance(node, bool):
             return self._numbered(node)
-        if level and not _HOMES.isdisjoint(node):
-            return None
+        if level and (resource.draft.identifier in node or "$schema" in node):
+            return None  # it may be a resource of its own
         known = self._small if not is_large else self._large
         place = id(node), resource
         number = self._small.get(place) or known.get(place)
@@ -90,7 +89,7 @@ class Forms:
         words: list[tuple[str, Any]] = []
         for keyword, content in node.items():
             kind = shapes.get(keyword)
-            if kind is None or keyword in _SILENT or keyword in _HOMES:
+            if kind is None or keyword in _SILENT:
                 continue
             if kind == keywords.TYPE and type(content) is str:
                 words.append((keyword, content))
