@@ -228,7 +228,9 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     words = np.int64(tables[T_WORDS])
     row = words_at(address, words)
     # A child's row begins as its parent's, which is copied when a token is added.
-    before = words_at(nodes[NODE * max(node, 0) + NODE_ADDRESS], words)
+    before = row
+    if node >= 0:
+        before = words_at(nodes[NODE * node + NODE_ADDRESS], words)
     is_copied = node < 0
     most_missing = view_i32(arena, A_MISSING).size
     search = view_i32(arena, A_SEARCH)

@@ -78,7 +78,7 @@ def write_members(tables, values, first_bytes, state, spaced, program, back, quo
         programs[at + 2] = back
         programs[at + 3] = rank
         for byte in first_bytes:
-            actions[state + byte] = PROGRAM - program
+            actions[state + np.int64(byte)] = PROGRAM - program
         programs[at + 4] = PUSH
         programs[at + 5] = quote
         programs[at + 6] = spaced
