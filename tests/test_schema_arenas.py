@@ -14,6 +14,7 @@ import fastmask as fm
 from fastmask import schema_arenas
 from fastmask.schema.forms import Forms
 from fastmask.schema.normalise import normalise
+from fastmask.schema.shared_states import SharedStates
 from fastmask.schema_arenas import SchemaArenas
 from schema_cases import SchemaMaker
 
@@ -278,3 +279,27 @@ def test_texts_and_masks_are_the_same_beside_others(compiled, seed):
         except fm.BudgetError:
             continue
         assert is_whole == validator.is_valid(value)
+
+
+def test_members_that_a_budget_cut_off_are_made_by_the_next_schema(compiled, monkeypatch):
+    one, two = ({"properties": {"a": {"maxLength": n}}} for n in (2, 3))
+    arena = compiled(one).arena
+    write_gap = SharedStates.write_gap
+
+    def give_up(self, state, inner, kind):
+        if kind == "key":
+            raise fm.BudgetError("automaton programs", 1, "")
+        write_gap(self, state, inner, kind)
+
+    matcher = fm.GrammarMatcher(compiled(one))
+    with monkeypatch.context() as patch:
+        patch.setattr(SharedStates, "write_gap", give_up)
+        with pytest.raises(fm.BudgetError):
+            matcher.accept_bytes(b'{"a": "x"}')
+    other = compiled({**one, "minProperties": 1})
+    assert other.arena is arena
+    for schema, longest in ((other, 2), (compiled(two), 3)):
+        assert fm.GrammarMatcher(schema).accept_bytes(b'{"b": [1]}')
+        for n in range(5):
+            matcher = fm.GrammarMatcher(schema)
+            assert matcher.accept_bytes(b'{"a": "' + n * b"x" + b'"}') is (n <= longest)

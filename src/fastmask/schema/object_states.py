@@ -148,10 +148,11 @@ class ObjectStates:
                 CALL_RANK,
             )
             for value in new:
-                known[value] = state, layout.PROGRAM - program - 1
                 if spaced != state:
                     self._shared.write_gap(spaced, state, "key")
                 self._spaced[state] = spaced
+                # Last, so that what is known is whole whatever was raised in between.
+                known[value] = state, layout.PROGRAM - program - 1
                 state += 1 << tables.shift
                 spaced += 1 << tables.shift
                 program += 2
