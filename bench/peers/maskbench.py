@@ -50,6 +50,8 @@ ENGINES = (
     "lm-format-enforcer",
 )
 _START_SECONDS = 600  # to import, and to prepare the vocabulary
+_TOUCHED_BYTES = 1 << 30
+_TOUCHED_EVERY = 10  # turns
 
 
 class Schema:
@@ -205,6 +207,14 @@ def measure(arguments: argparse.Namespace) -> None:
         _write(arguments.folder / f"{label}.npz", about, chosen, worker, results[label])
 
 
+def touch_memory() -> None:
+    """Use memory for a moment: what a virtual machine has not used of late its host takes away.
+
+    A new page costs a process several times as much then, until something has used it again.
+    """
+    np.empty(_TOUCHED_BYTES, np.uint8).fill(1)
+
+
 def _take_turns(
     arguments: argparse.Namespace,
     chosen: list[Schema],
@@ -214,6 +224,8 @@ def _take_turns(
 ) -> None:
     labels = list(workers)
     for turn, first in enumerate(range(0, len(chosen), arguments.chunk)):
+        if turn % _TOUCHED_EVERY == 0:
+            touch_memory()
         for label in [*labels[turn % len(labels) :], *labels[: turn % len(labels)]]:
             started = time.monotonic()
             for place in range(first, min(first + arguments.chunk, len(chosen))):
