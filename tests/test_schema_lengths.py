@@ -59,6 +59,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.large
 def test_verdicts_masks_and_walks(number):
     validators = pytest.importorskip("jsonschema_rs")
     keywords, make = CASES[number]
