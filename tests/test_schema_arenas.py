@@ -303,3 +303,17 @@ def test_members_that_a_budget_cut_off_are_made_by_the_next_schema(compiled, mon
         for n in range(5):
             matcher = fm.GrammarMatcher(schema)
             assert matcher.accept_bytes(b'{"a": "' + n * b"x" + b'"}') is (n <= longest)
+
+
+@pytest.mark.parametrize("limit", [1.5e6, 2e6, float("inf")])
+def test_limits_need_not_be_integers(limit):
+    """Rows are dropped and made anew, block by block of what is left of the limit."""
+    vocabulary = fm.Vocabulary.gpt2()
+    names = {f"k{i}": {"type": "string", "pattern": f"^[a-z]{{{i + 2}}}$"} for i in range(24)}
+    compiled = fm.GrammarCompiler(vocabulary, limit).compile_json_schema({"properties": names})
+    text = json.dumps({f"k{i}": "a" * (i + 2) for i in range(24)}).encode()
+    matcher = fm.GrammarMatcher(compiled)
+    for byte in text:
+        assert matcher.next_token_bitmask().any()
+        assert matcher.accept_bytes(bytes([byte]))
+    assert matcher.is_completed()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import mmap
 import os
 import pickle
 import random
@@ -50,7 +51,6 @@ ENGINES = (
     "lm-format-enforcer",
 )
 _START_SECONDS = 600  # to import, and to prepare the vocabulary
-_TOUCHED_BYTES = 1 << 30
 _TOUCHED_EVERY = 10  # turns
 
 
@@ -208,11 +208,14 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def touch_memory() -> None:
-    """Use memory for a moment: what a virtual machine has not used of late its host takes away.
+    """Use a quarter of the free memory for a moment, page by page.
 
-    A new page costs a process several times as much then, until something has used it again.
+    What a virtual machine has not used of late its host takes away, and a new page costs a process
+    several times as much then, until something has used it again.
     """
-    np.empty(_TOUCHED_BYTES, np.uint8).fill(1)
+    n_bytes = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    memory = mmap.mmap(-1, n_bytes)
+    np.frombuffer(memory, np.uint8)[:: mmap.PAGESIZE] = 1
 
 
 def _take_turns(

@@ -57,7 +57,7 @@ class CompileStats:
         counted; 0 for a JSON Schema, whose states are made when texts reach them.
     n_byte_classes : int
     table_bytes : int
-        Bytes of the transition table.
+        Bytes of the transition table, with what other schemas of the compiler made in it before.
     seconds : float
         Time it took.
     """
@@ -77,7 +77,7 @@ class CompiledGrammar:
     ----------
     grammar : Grammar
     vocabulary : Vocabulary
-    cache_limit_bytes : int
+    cache_limit_bytes : float
         Bytes of rows after which all rows are dropped and made anew.
     step_budget : int
         Item steps of one call, after which it raises `BudgetError`.
@@ -110,7 +110,7 @@ class CompiledGrammar:
         self,
         grammar: Grammar,
         vocabulary: Vocabulary,
-        cache_limit_bytes: int = _DEFAULT_LIMIT,
+        cache_limit_bytes: float = _DEFAULT_LIMIT,
         step_budget: int = STEP_BUDGET,
         arenas: SchemaArenas | None = None,
     ) -> None:
@@ -191,11 +191,17 @@ class CompiledGrammar:
 
     @property
     def memory_size_bytes(self) -> int:
-        """Bytes beyond the vocabulary's own: tables, stack cells, decision trees and rows."""
+        """Bytes beyond the vocabulary's own: tables, stack cells, decision trees and rows.
+
+        Those that the schemas of a compiler share are counted for each of them.
+        """
         return self.tables.memory_size_bytes + self.arena.memory_size_bytes
 
     def context_counts(self) -> list[ContextCounts]:
-        """How many tokens need no look at the stack, for every state that a mask has begun in."""
+        """How many tokens need no look at the stack, for every state that a mask has begun in.
+
+        A compiler's schemas share states, and what masks of one began in is among another's.
+        """
         return context_counts(self.arena)
 
     def mask_table(self) -> I32:
@@ -233,7 +239,7 @@ class CompiledGrammar:
         cls,
         path: str | os.PathLike[str],
         vocabulary: Vocabulary,
-        cache_limit_bytes: int = _DEFAULT_LIMIT,
+        cache_limit_bytes: float = _DEFAULT_LIMIT,
     ) -> CompiledGrammar:
         """Read what `save` wrote and compile it for the same vocabulary.
 
@@ -288,7 +294,7 @@ class GrammarCompiler:
     Parameters
     ----------
     vocabulary : Vocabulary
-    cache_limit_bytes : int
+    cache_limit_bytes : float
         Bytes that remembered grammars may hold together, their rows included.
     step_budget : int
         Item steps of one call, after which it raises `BudgetError`.
@@ -308,7 +314,7 @@ class GrammarCompiler:
     def __init__(
         self,
         vocabulary: Vocabulary,
-        cache_limit_bytes: int = _DEFAULT_LIMIT,
+        cache_limit_bytes: float = _DEFAULT_LIMIT,
         step_budget: int = STEP_BUDGET,
     ) -> None:
         expect(vocabulary, Vocabulary, "vocabulary", _VOCABULARIES)

@@ -8,6 +8,7 @@ schemas does.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from typing import Any
 
@@ -27,9 +28,9 @@ _MOST_SCHEMAS = 128  # each is looked at where a text begins
 _MOST_POLICIES = 4
 
 
-def new_arena(tables: Tables, limit_bytes: int) -> Arena:
+def new_arena(tables: Tables, limit_bytes: float) -> Arena:
     """An arena whose rows hold about so many bytes."""
-    return Arena(tables, limit_bytes // (4 * tables.words))
+    return Arena(tables, int(min(limit_bytes / (4 * tables.words), sys.maxsize)))
 
 
 class SchemaArenas:
@@ -39,11 +40,11 @@ class SchemaArenas:
     ----------
     vocabulary : Vocabulary
     step_budget : int
-    limit_bytes : int
+    limit_bytes : float
         Bytes of rows after which an arena drops them all.
     """
 
-    def __init__(self, vocabulary: Vocabulary, step_budget: int, limit_bytes: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, step_budget: int, limit_bytes: float) -> None:
         self._vocabulary = vocabulary
         self._budget = step_budget
         self._limit = limit_bytes
