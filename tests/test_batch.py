@@ -145,6 +145,6 @@ def test_rows_stay_while_a_batch_may_be_reading_them(compiler):
     old = arena.rows
     references = sys.getrefcount(old)
     with held_rows():
-        arena._clear_rows()
+        arena._drop_rows()
         assert sys.getrefcount(old) == references  # the batch's instead of the arena's
     assert sys.getrefcount(old) == references - 1

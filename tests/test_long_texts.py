@@ -75,7 +75,7 @@ def test_rules_nest_as_deep_as_a_grammar_is_written():
 
 def cells_and_rows(matcher: fm.GrammarMatcher) -> tuple[int, int]:
     arena = matcher.compiled.arena
-    return arena.n_cells, arena.rows.n_rows
+    return arena.n_cells, arena.rows.used_bytes
 
 
 @pytest.mark.large

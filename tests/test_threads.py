@@ -20,7 +20,7 @@ from walking import longest_tokens, random_language, run_threads
 pytestmark = pytest.mark.large
 
 ROW_BYTES = 4 * ((50_257 + 31) // 32)
-SMALL_CACHE = 64 * ROW_BYTES
+SMALL_CACHE = 8 * ROW_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +115,9 @@ def test_a_held_row_outlives_ten_thousand_evictions(vocabulary, documents, expec
         tokens = documents[document % len(documents)]
         rows = expected[document % len(documents)]
         for token, row in zip(tokens, rows, strict=True):
-            before = compiled.arena.rows.n_rows
+            before = compiled.arena.rows.n_nodes
             view = matcher.next_token_bitmask()
-            after = compiled.arena.rows.n_rows
+            after = compiled.arena.rows.n_nodes
             evicted += before if after < before else 0
             made += 1
             if made % 97 == 0 and len(held) < 200:

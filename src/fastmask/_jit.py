@@ -53,7 +53,6 @@ __all__ = [
     "view_i32",
     "view_i64",
     "view_u8",
-    "view_u32",
     "words_at",
 ]
 
@@ -402,7 +401,6 @@ if JIT_ENABLED:
     view_u8 = _view(types.uint8)
     view_i16 = _view(types.int16)
     view_i32 = _view(types.int32)
-    view_u32 = _view(types.uint32)
     view_i64 = _view(types.int64)
     words_at = _array_at(types.uint32)
     ints_at = _array_at(types.int32)
@@ -425,9 +423,6 @@ else:
 
     def view_i32(record: Any, slot: int) -> Any:
         return _by_address(record, slot, ctypes.c_int32)
-
-    def view_u32(record: Any, slot: int) -> Any:
-        return _by_address(record, slot, ctypes.c_uint32)
 
     def view_i64(record: Any, slot: int) -> Any:
         return _by_address(record, slot, ctypes.c_int64)

@@ -33,7 +33,7 @@ from .kernels.rows import (
     make_leaf,
     make_question,
 )
-from .rows import Rows, keep_for_batches
+from .rows import LEAST_BLOCK, Rows, keep_for_batches
 from .shared_rows import CharacterCounts, shared_rows
 from .tables import Tables
 
@@ -45,6 +45,7 @@ _SCRATCH_LIMIT = 1 << 22
 _LARGE = 256  # states of an automaton that has much room from the start
 _CELLS = {False: 1 << 9, True: 1 << 13}
 _LOCAL_STATES = {False: 1 << 8, True: 1 << 11}
+_CHANGES = 8  # a row is a list of changes up to one in as many words of it
 _AGAIN = -1 << 20  # something else had to be made first
 
 
@@ -55,8 +56,8 @@ class Arena:
     ----------
     tables : Tables
         Open tables belong to one arena and go with it.
-    row_limit : int
-        Rows after which all are dropped and made anew (at least 64).
+    limit_bytes : int
+        Bytes of rows behind which all are dropped before the next is made (at least a block's).
 
     Attributes
     ----------
@@ -71,20 +72,20 @@ class Arena:
         "accept_token",
         "clears",
         "fill_bitmask",
+        "limit_bytes",
         "locate_leaf",
         "lock",
         "record",
-        "row_limit",
         "rows",
         "tables",
         "two_keyed",
     )
 
-    def __init__(self, tables: Tables, row_limit: int) -> None:
+    def __init__(self, tables: Tables, limit_bytes: int) -> None:
         self.tables = tables
         self._shared = shared_rows(tables.vocabulary)
         self.two_keyed = self._shared.two_keyed if tables.is_open else _NO_TOKENS
-        self.row_limit = max(64, row_limit)
+        self.limit_bytes = max(LEAST_BLOCK * 4 * tables.words, limit_bytes)
         self.lock = tables.lock
         self.accept_token = machine_code(accept_token)
         self.fill_bitmask = machine_code(fill_bitmask)
@@ -111,13 +112,14 @@ class Arena:
             (layout.A_STATE, 2 * (tables.longest + 2)),
             (layout.A_FRAME, 2 * (tables.longest + 2)),
             (layout.A_FRAMES, layout.FRAME * (tables.longest + 2)),
+            (layout.A_CHANGES, tables.words // _CHANGES),
         )
         self.record.bind_zeros(sizes, np.int32)
         self.record.bind_zeros([(layout.A_LOCAL_LASTING, n_local)], np.int64)
         self._make_cells()
         n_nodes = 1024 if tables.is_open else 512
         n_cells = max(n_nodes, _CELLS[is_large])
-        self.rows = Rows(tables, n_cells, n_nodes, self.row_limit)
+        self.rows = Rows(tables, n_cells, n_nodes, self.limit_bytes)
         self._publish(self.rows)
         self.rows.add_block()
 
@@ -331,6 +333,8 @@ class Arena:
         NEED_LOCK.
         """
         with self.lock:
+            if self.rows.is_full:
+                self._drop_rows()
             while True:
                 status = int(fill_growing(matcher, self.rows.words, bitmask, index))
                 if status >= 0 or status in {layout.NEED_LOCK, layout.BAD_INDEX}:
@@ -361,33 +365,31 @@ class Arena:
         return rows.view(leaf)
 
     def _make_leaf(self, configuration: int) -> int:
-        if self.rows.n_rows >= self.row_limit:
-            self._clear_rows()
+        if self.rows.is_full:
+            self._drop_rows()
         while True:
-            rows = self.rows
             cells = self.record.bound(layout.A_CELLS)
             leaves: list[int] = []
             cell = configuration
             while cell:
                 leaves.append(self._thread_leaf(cell))
                 cell = int(cells[layout.CELL * cell + layout.CELL_NEXT])
-            if self.rows is not rows:
-                continue  # a new generation numbers its nodes alike, but a cleared one does not
             if len(leaves) == 1:
                 return leaves[0]
-            if rows.words[layout.R_N_NODES] >= rows.sizes[1]:
+            rows = self.rows
+            if rows.n_nodes >= rows.sizes[1]:
                 self._enlarge_rows(more_nodes=True)
                 continue
-            leaf = join_rows(
-                self.tables.record.words,
-                rows.words,
-                np.array(leaves, np.int32),
-                len(leaves),
-                rows.n_rows,
-                rows.next_row(),
+            rows.make_room()
+            return int(
+                join_rows(
+                    self.tables.record.words,
+                    self.record.words,
+                    rows.words,
+                    np.array(leaves, np.int32),
+                    len(leaves),
+                )
             )
-            rows.take()
-            return int(leaf)
 
     def _thread_leaf(self, cell: int) -> int:
         while True:
@@ -403,8 +405,6 @@ class Arena:
             note = self.record.words[layout.A_NOTE : layout.A_SEARCH]
             self._grow(int(note[layout.NOTE_NODE]), int(note[layout.NOTE_OUTCOME]))
         elif status == layout.NEED_ROW:
-            if self.rows.n_rows >= self.row_limit:
-                self._clear_rows()
             self.rows.add_block()
         else:
             self._resolve(status)
@@ -413,7 +413,7 @@ class Arena:
         """Make the root of a state (node < 0) or the child of a node for an outcome."""
         rows = self.rows
         words = rows.words
-        before = int(words[layout.R_N_NODES]), int(words[layout.R_N_EVENTS])
+        before = rows.n_nodes, int(words[layout.R_N_EVENTS])
         key = outcome if node >= 0 else outcome >> self.tables.shift
         if node < 0:
             child = self._root(outcome)
@@ -432,7 +432,7 @@ class Arena:
     def _walk(self, node: int, outcome: int) -> int:
         """Walk the root of a state (node < 0) or a child; the new node or a status."""
         rows = self.rows
-        rows.next_row()
+        rows.make_room()
         return int(
             make_leaf(
                 self.tables.record.words, self.record.words, rows.words, layout.NIL, node, outcome
@@ -462,15 +462,8 @@ class Arena:
             return node
         row, places = known
         end = -tables.end_column - 1
-        node = int(
-            adopt_root(
-                self.record.words,
-                rows.words,
-                np.where(places < 0, end, places).astype(np.int32),
-                -1 - len(rows.adopted),
-                row.__array_interface__["data"][0],
-            )
-        )
+        places = np.where(places < 0, end, places).astype(np.int32)
+        node = self._adopt(places, row.__array_interface__["data"][0])
         if node >= 0:
             rows.adopted.append(row)
         return node
@@ -478,15 +471,28 @@ class Arena:
     def _listed(self, data: U8, offsets: I32, low: int, high: int, depth: int) -> int:
         """Make the root of a place in a list of texts; its node or a status."""
         tables, rows = self.tables, self.rows
-        address, number = rows.next_row(), rows.n_rows
-        places = np.zeros(tables.vocabulary.trie.n_nodes, np.int32)
+        rows.make_room()
+        places = np.empty(tables.vocabulary.trie.n_nodes, np.int32)
         n_places = list_row(
-            tables.record.words, self.record.words, data, offsets, low, high, depth, address, places
+            tables.record.words,
+            self.record.words,
+            rows.words,
+            data,
+            offsets,
+            low,
+            high,
+            depth,
+            places,
         )
-        node = adopt_root(self.record.words, rows.words, places[:n_places], number, address)
-        if node >= 0:
-            rows.take()
-        return int(node)
+        return self._adopt(places[:n_places])
+
+    def _adopt(self, places: I32, base: int = 0) -> int:
+        """Enter a root with the whole row at address ``base``, or else the one that was begun."""
+        rows = self.rows
+        rows.make_room()
+        return int(
+            adopt_root(self.tables.record.words, self.record.words, rows.words, places, base)
+        )
 
     def _share(self, name: tuple[str, int], node: int) -> None:
         """Keep a root for other grammars, if it asks for nothing but what lies below its frame."""
@@ -496,7 +502,7 @@ class Arena:
         end = -self.tables.end_column - 1
         places = own[:, 0]
         if (own[:, 1:] == (layout.POP, 1, 0, 0)).all() and ((places >= 0) | (places == end)).all():
-            row = self.rows.row_of_node(node).copy()
+            row = self.rows.whole_row(node)
             row.flags.writeable = False
             self._shared.keep(name, row, np.where(places < 0, -1, places).astype(np.int32))
 
@@ -534,25 +540,23 @@ class Arena:
                 *counts,
             )
             self._shared.counts[place] = counts
-        node = bounded_node(
-            tables.record.words,
-            self.record.words,
-            rows.words,
-            root,
-            left,
-            least,
-            self._shared.length_row(place, left, least, tables.words),
-            *self._shared.counts[place],
-            body,
-            counted.plain,
-            counted.missing,
-            counted.spare,
-            rows.n_rows,
-            rows.next_row(),
+        rows.make_room()
+        return int(
+            bounded_node(
+                tables.record.words,
+                self.record.words,
+                rows.words,
+                root,
+                left,
+                least,
+                self._shared.length_row(place, left, least, tables.words),
+                *self._shared.counts[place],
+                body,
+                counted.plain,
+                counted.missing,
+                counted.spare,
+            )
         )
-        if node >= 0:
-            rows.take()
-        return int(node)
 
     def _enlarge_rows(self, more_nodes: bool = False) -> None:
         """Make room for all configurations there may be, and if need be for more tree nodes."""
@@ -566,9 +570,10 @@ class Arena:
         self.record.words[layout.A_ROWS] = rows.record.address
         keep_for_batches(old)
 
-    def _clear_rows(self) -> None:
+    def _drop_rows(self) -> None:
+        """Begin anew without rows: between masks alone, of which one may need many."""
         self.clears += 1
-        self._publish(Rows(self.tables, *self.rows.sizes, self.row_limit))
+        self._publish(Rows(self.tables, *self.rows.sizes, self.limit_bytes))
 
     @property
     def memory_size_bytes(self) -> int:

@@ -20,6 +20,10 @@ from .tables import Tables
 __all__ = ["ContextCounts", "context_counts"]
 
 
+#: Nodes without a row of their own.
+_ASKING = (layout.LEFT, layout.MODEL)
+
+
 class ContextCounts(NamedTuple):
     """Numbers of tokens, for one state.
 
@@ -55,10 +59,7 @@ def context_counts(arena: Arena) -> list[ContextCounts]:
         for index in np.flatnonzero(roots).tolist():
             root = int(roots[index]) - 1
             at = layout.NODE * root
-            kind, address = rows.record.bound(layout.R_NODES)[
-                [at + layout.NODE_KIND, at + layout.NODE_ADDRESS]
-            ].tolist()
-            if kind in (layout.LEFT, layout.MODEL) or not address:
+            if rows.record.bound(layout.R_NODES)[at + layout.NODE_KIND] in _ASKING:
                 continue
             bits = np.unpackbits(rows.view(root).view(np.uint8), bitorder="little")[:size] != 0
             leaving = _leaving(tables, rows, root) & ~bits

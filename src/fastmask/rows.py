@@ -1,13 +1,13 @@
 """Rows and the decision trees that end in them.
 
-`Rows` never move or shrink: growing and clearing make a new generation, and whoever reads the old
-one keeps it alive. Row blocks are never rewritten and never reused.
+How a row is kept says `fastmask.kernels.writing`. `Rows` never move or shrink: growing and clearing
+make a new generation, and whoever reads the old one keeps it alive. What was written is never
+rewritten, and no block is used again while somebody may read it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,14 +15,14 @@ import numpy as np
 from ._arrays import I32, AddressRecord, grown
 from ._pool import ROWS, TABLES
 from .kernels import layout
-from .kernels.rows import copy_edges
+from .kernels.rows import copy_edges, copy_row
 from .tables import Tables
 
-__all__ = ["Rows", "held_rows", "keep_for_batches"]
+__all__ = ["LEAST_BLOCK", "Rows", "held_rows", "keep_for_batches"]
 
-_UNSHARED = 3  # references to a block: the list of blocks, the loop, the count itself
+LEAST_BLOCK = 8  # whole rows
 _CHAINS = 1 << 12
-_LARGEST_BLOCK = 64  # rows
+_LARGEST_BLOCK = 64
 
 
 def _edge_room(n_nodes: int) -> int:
@@ -41,7 +41,7 @@ class Rows:
     n_nodes : int
         Tree nodes that can be held.
     limit : int
-        Rows after which all will be dropped.
+        Bytes after which all will be dropped.
     """
 
     __slots__ = (
@@ -50,6 +50,7 @@ class Rows:
         "counting",
         "doubtful",
         "foreseen",
+        "is_full",
         "limit",
         "record",
         "row_bytes",
@@ -60,11 +61,12 @@ class Rows:
 
     def __init__(self, tables: Tables, n_cells: int, n_nodes: int, limit: int) -> None:
         self.limit = limit
+        self.is_full = False
         self.sizes = (n_cells, n_nodes)
         self.row_bytes = 4 * tables.words
         self.blocks: list[I32] = []
         self.views: dict[int, I32] = {}  # rows handed out, by leaf
-        self.adopted: list[I32] = []  # rows of other grammars, numbered -1, -2, ...
+        self.adopted: list[I32] = []  # rows of other grammars
         self.counting: dict[int, int] = {}  # the state of each node that asks what is left
         self.doubtful: dict[int, list[tuple[int, int]]] = {}  # tokens that texts decide, by leaf
         #: What decides on each of those (`fastmask.foresight`), by configuration.
@@ -90,7 +92,8 @@ class Rows:
     def enlarged(self, n_cells: int, n_nodes: int) -> Rows:
         """A new generation with the same contents and more room; it shares what does not grow."""
         rows: Rows = object.__new__(Rows)
-        rows.limit, rows.row_bytes, rows.sizes = self.limit, self.row_bytes, (n_cells, n_nodes)
+        rows.limit, rows.is_full, rows.row_bytes = self.limit, self.is_full, self.row_bytes
+        rows.sizes = (n_cells, n_nodes)
         rows.blocks, rows.views, rows.adopted = self.blocks, self.views, self.adopted
         rows.counting, rows.doubtful = self.counting, self.doubtful
         rows.foreseen = self.foreseen
@@ -115,38 +118,36 @@ class Rows:
         self.record.bind(slot, grown(events, 4 * events.size))
 
     @property
-    def n_rows(self) -> int:
-        """Rows in use."""
-        return int(self.words[layout.R_N_ROWS])
+    def n_nodes(self) -> int:
+        """Tree nodes there are."""
+        return int(self.words[layout.R_N_NODES])
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of rows in use, their share of the trees included."""
+        return 4 * int(self.words[layout.R_N_WORDS])
 
     def add_block(self) -> None:
-        """Make room for more rows; what is left of the last block is none or will not be used."""
+        """Make room for more rows; what is left of the last block will not be used."""
         # Small first, since many grammars need few rows.
-        n_rows = self.n_rows
-        size = min(_LARGEST_BLOCK, max(8, n_rows), max(8, self.limit - n_rows))
+        used, left = self.used_bytes, self.limit - self.used_bytes
+        self.is_full = left <= 0
+        size = min(_LARGEST_BLOCK, max(LEAST_BLOCK, min(used, left) // self.row_bytes))
         block = ROWS.take(size * (self.row_bytes // 4), np.int32)
         self.blocks.append(block)
-        self.words[layout.R_FREE] = size
+        self.words[layout.R_FREE] = block.size
         self.words[layout.R_FREE_ADDRESS] = block.__array_interface__["data"][0]
 
-    def next_row(self) -> int:
-        """Address of a free row, which stays free until `take`."""
-        if not self.words[layout.R_FREE]:
+    def make_room(self) -> None:
+        """Make room for what a kernel may write before it asks again."""
+        if self.words[layout.R_FREE] < 2 * (self.row_bytes // 4):
             self.add_block()
-        return int(self.words[layout.R_FREE_ADDRESS])
-
-    def take(self) -> None:
-        """The row given by `next_row` is in use now."""
-        self.words[layout.R_FREE] -= 1
-        self.words[layout.R_N_ROWS] += 1
-        self.words[layout.R_FREE_ADDRESS] += self.row_bytes
 
     def view(self, leaf: int) -> I32:
         """The row of a leaf, int32[words], read-only."""
         if leaf in self.views:
             return self.views[leaf]
-        number = int(self.record.bound(layout.R_NODES)[layout.NODE * leaf + layout.NODE_ROW])
-        row = self.row_of_node(leaf) if number >= 0 else self.adopted[-1 - number]
+        row = self.whole_row(leaf)
         row.flags.writeable = False
         if not self.flags(leaf) & layout.TEXTUAL:
             self.views[leaf] = row
@@ -158,25 +159,18 @@ class Rows:
         nodes = self.record.bound(layout.R_NODES)
         return int(nodes[at + layout.NODE_FIRST_EVENT]), int(nodes[at + layout.NODE_EVENTS])
 
-    def row_of_node(self, node: int) -> I32:
-        """The row of a tree node as it is being made, int32[words]."""
-        number = int(self.record.bound(layout.R_NODES)[layout.NODE * node + layout.NODE_ROW])
-        n_words = self.row_bytes // 4
-        start = number * n_words
-        for block in self.blocks:
-            if start < block.size:
-                return block[start : start + n_words]
-            start -= block.size
-        raise AssertionError("a node's row lies in a block")
+    def whole_row(self, node: int) -> I32:
+        """A copy of the row of a tree node, int32[words]."""
+        row = np.empty(self.row_bytes // 4, np.int32)
+        copy_row(self.words, node, row)
+        return row
 
     def release(self, tables: Tables) -> None:
-        """Give back the blocks of which no row was handed out, for good, and the table of roots."""
-        self.views.clear()
+        """Give back the blocks, for good, and the table of roots."""
         if tables.is_open:
             TABLES.give_back(self.record.bound(layout.R_ROOT), slice(0, tables.n_states))
         for block in self.blocks:
-            if sys.getrefcount(block) <= _UNSHARED:
-                ROWS.give_back(block)
+            ROWS.give_back(block)
 
     def settle(self, leaf: int) -> None:
         """Say that no text decides more tokens of a leaf's row."""
@@ -201,7 +195,8 @@ class Rows:
                 layout.R_POOL,
             )
         )
-        return sum(a.nbytes for a in arrays) + sum(b.nbytes for b in self.blocks)
+        rows = (*self.blocks, *self.views.values())
+        return sum(a.nbytes for a in arrays) + sum(row.nbytes for row in rows)
 
 
 #: What ended while batches were under way, by the batch.

@@ -30,7 +30,7 @@ _MOST_POLICIES = 4
 
 def new_arena(tables: Tables, limit_bytes: float) -> Arena:
     """An arena whose rows hold about so many bytes."""
-    return Arena(tables, int(min(limit_bytes / (4 * tables.words), sys.maxsize)))
+    return Arena(tables, int(min(limit_bytes, sys.maxsize)))
 
 
 class SchemaArenas:
@@ -71,11 +71,10 @@ class SchemaArenas:
 
 def _is_full(arena: Arena) -> bool:
     """Whether an arena should take no schema more."""
-    rows = arena.rows
     return (
         len(arena.tables.formulas) > _MOST_SCHEMAS
         or arena.tables.n_written > _MOST_STATES
         or arena.tables.share_used > WORN
         or arena.clears > 0
-        or rows.n_rows * rows.row_bytes > _MOST_ROW_BYTES
+        or arena.rows.used_bytes > _MOST_ROW_BYTES
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._jit import inner, view_i16, view_i32, view_i64, view_u8
-from .groups import FEWEST, TOO_DEEP, set_tokens
+from .groups import FEWEST, TOO_DEEP
 from .layout import (
     A_FORWARD,
     A_LOCAL,
@@ -47,16 +47,17 @@ from .layout import (
 )
 from .local import local_lasting, local_step
 from .step import emit
+from .writing import set_tokens
 
 CHANGED = 1 << 10  # beside COMPLETE
 
 
 @inner
-def walk_below(tables, arena, rows, state, place, depth, row):
+def walk_below(tables, arena, rows, state, place, depth):
     """Walk the trie from a node whose byte led to a local state.
 
-    Sets the bits of the tokens that live on and leaves events of ``depth``. Returns CHANGED if
-    there was such a token, 0 if not, or a status.
+    Adds the tokens that live on to the row that was begun, and leaves events of ``depth``. Returns
+    CHANGED if there was such a token, 0 if not, or a status.
     """
     classes = view_u8(tables, T_CLASSES)
     table = view_i32(arena, A_LOCAL)
@@ -90,7 +91,7 @@ def walk_below(tables, arena, rows, state, place, depth, row):
             if inside & ~lasting == 0:
                 end = np.uint64(skip[v])
             if first[v] < first[end]:
-                set_tokens(row, order, np.int64(first[v]), np.int64(first[end]))
+                set_tokens(tables, arena, rows, order, np.int64(first[v]), np.int64(first[end]))
                 result = np.int64(CHANGED)
             v = end
         else:
@@ -111,7 +112,7 @@ def walk_below(tables, arena, rows, state, place, depth, row):
 
 
 @inner
-def walk_all(tables, arena, rows, state, row):
+def walk_all(tables, arena, rows, state):
     """Walk the whole trie from a local state; 0 or a status."""
     classes = view_u8(tables, T_CLASSES)
     table = view_i32(arena, A_LOCAL)
@@ -129,7 +130,7 @@ def walk_all(tables, arena, rows, state, row):
         if (move - 1) & 1 != 0:
             emit(events, rows, arena, v, POP, np.int64(1), np.int64(0), np.int64(0))
         if move > 2:
-            status = np.int64(walk_below(tables, arena, rows, (move - 1) >> 1, v, np.int64(1), row))
+            status = np.int64(walk_below(tables, arena, rows, (move - 1) >> 1, v, np.int64(1)))
             if status < 0:
                 return status
         v = np.int64(skip[v])
@@ -137,7 +138,7 @@ def walk_all(tables, arena, rows, state, row):
 
 
 @inner
-def walk_on(tables, arena, rows, state, start, count, depth, row):
+def walk_on(tables, arena, rows, state, start, count, depth):
     """Walk on from events[start:start + count] in a local state; new events are of ``depth``.
 
     Returns CHANGED and COMPLETE, or a status.
@@ -171,11 +172,11 @@ def walk_on(tables, arena, rows, state, start, count, depth, row):
         if move < 3:
             continue
         if low < 0:
-            result |= set_column_tokens(tables, column, row)
+            result |= set_column_tokens(tables, arena, rows, column)
             continue
         for k in range(low, high):
             place = np.int64(pool[k]) if bundled else low
-            status = np.int64(walk_below(tables, arena, rows, (move - 1) >> 1, place, depth, row))
+            status = np.int64(walk_below(tables, arena, rows, (move - 1) >> 1, place, depth))
             if status < 0:
                 return status
             result |= status
@@ -265,16 +266,16 @@ def spread_events(arena, rows, start, count):
 
 
 @inner
-def set_column_tokens(tables, column, row):
-    """Set the tokens of a pseudo-column; CHANGED, and COMPLETE if it is the end's."""
+def set_column_tokens(tables, arena, rows, column):
+    """Add the tokens of a pseudo-column; CHANGED, and COMPLETE if it is the end's."""
     if column == tables[T_END_COLUMN]:
         ends = view_i32(tables, T_END_TOKENS)
-        set_tokens(row, ends, np.int64(0), ends.size)
+        set_tokens(tables, arena, rows, ends, np.int64(0), np.int64(ends.size))
         return np.int64(CHANGED | COMPLETE)
     offsets = view_i32(tables, T_COLUMN_OFFSETS)
     number = column - np.int64(tables[T_FIRST_TOKEN_COLUMN])
     set_tokens(
-        row, view_i32(tables, T_COLUMN_TOKENS), np.int64(offsets[number]),
+        tables, arena, rows, view_i32(tables, T_COLUMN_TOKENS), np.int64(offsets[number]),
         np.int64(offsets[number + 1]),
     )  # fmt: skip
     return np.int64(CHANGED)

@@ -40,7 +40,7 @@ MULTIPLIER = 2654435761  # Knuth, TAOCP vol. 3, 6.4
 
 
 @inner
-def set_tokens(row, tokens, start, end):
+def set_bits(row, tokens, start, end):
     """Set the bits of tokens[start:end]."""
     # Unsigned, they need no look at whether they count from the end: less than half the time.
     for i in range(np.uint64(start), np.uint64(end)):
@@ -185,7 +185,7 @@ def leave_out(
             following = np.int64(skip[v])
             is_left = False
         if is_plain:
-            set_tokens(row, order, first[v], first[following])
+            set_bits(row, order, first[v], first[following])
         if is_left:
             while n_open > level:
                 n_open -= 1

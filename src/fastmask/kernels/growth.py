@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, view_i16, view_i32, view_i64, view_u8, view_u32, words_at
+from .._jit import inner, view_i16, view_i32, view_i64, view_u8
 from .accept import load_threads
 from .bundles import CHANGED, gather_events, spread_events, walk_all, walk_on
 from .cells import scratch_cell
 from .descent import chain_slot, take_steps
-from .groups import FEWEST, FOR_EVER, TOO_DEEP, UNMADE, UNSURE, lasting_groups, set_tokens
+from .groups import FEWEST, FOR_EVER, TOO_DEEP, UNMADE, UNSURE, lasting_groups
 from .layout import (
     A_ASKED,
     A_CAPACITY,
@@ -46,7 +46,6 @@ from .layout import (
     DEPTHS,
     EVENT,
     FRAME,
-    FULL,
     ITEM_TEXT,
     JUMP,
     KEEP,
@@ -58,14 +57,12 @@ from .layout import (
     NO_WALK,
     NODE,
     NODE_ACTION,
-    NODE_ADDRESS,
     NODE_CHAIN,
     NODE_DEPTH,
     NODE_EVENTS,
     NODE_FIRST_EVENT,
     NODE_FLAGS,
     NODE_KIND,
-    NODE_ROW,
     NOTE_OUTCOME,
     NOTE_SYMBOL,
     POP,
@@ -109,12 +106,9 @@ from .layout import (
     T_TRIE_NODES,
     T_TRIE_ORDER,
     T_TRIE_SKIP,
-    T_VOCAB_SIZE,
-    T_WORDS,
     TEXTUAL,
     THREAD,
     UNKNOWN,
-    VACANT,
     WALK,
     WALKED,
 )
@@ -122,6 +116,7 @@ from .local import begin_local, first_local, local_state
 from .moves import move_action
 from .registers import derive
 from .step import emit, general_step, miss
+from .writing import begin_as, begin_row, keep_row, row_flags, set_tokens, share_row
 
 MOST_ASKED = 3  # times that the groups of a root wait for states to be made
 
@@ -132,22 +127,6 @@ def make_noted(tables, arena):
     return derive(
         tables, np.int64(arena[A_NOTE + NOTE_OUTCOME]), np.int64(arena[A_NOTE + NOTE_SYMBOL])
     )
-
-
-@inner
-def row_flags(row, size):
-    """FULL if every bit below ``size`` is set, VACANT if none is."""
-    all_set = np.uint32(0xFFFFFFFF)
-    none_set = np.uint32(0)
-    for i in range(size >> 5):
-        all_set &= row[i]
-        none_set |= row[i]
-    rest = np.uint32(0)
-    if size & 31:
-        rest = np.uint32((1 << (size & 31)) - 1)
-        none_set |= row[size >> 5]
-    full = all_set == np.uint32(0xFFFFFFFF) and (rest == 0 or row[size >> 5] == rest)
-    return (FULL if full else 0) | (VACANT if none_set == 0 else 0)
 
 
 @inner
@@ -183,20 +162,12 @@ def same_step(events, one, other):
 
 
 @inner
-def copy_row(source, row):
-    """Copy a row; true."""
-    for i in range(row.size):
-        row[i] = source[i]
-    return True
-
-
-@inner
-def grow_tree(tables, arena, rows, node, outcome, row_number, address):
+def grow_tree(tables, arena, rows, node, outcome):
     """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
 
-    The row is written to ``address``. The new tree node is entered at R_N_NODES with its events,
-    but not linked: the caller does that once everything is in place. Needs the lock. Returns 1 if
-    the new row is in use, 0 if the parent's row serves, or a status.
+    The new tree node is entered at R_N_NODES with its events and its row, for which there has to be
+    room, but not linked: the caller does that once everything is in place. Needs the lock. Returns
+    0 or a status.
     """
     cells = view_i32(arena, A_CELLS)
     threads = view_i32(arena, A_THREADS)
@@ -225,13 +196,6 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
     many = np.int64(tables[T_MANY])
     end_column = np.int64(tables[T_END_COLUMN])
     first_column = np.int64(tables[T_FIRST_TOKEN_COLUMN])
-    words = np.int64(tables[T_WORDS])
-    row = words_at(address, words)
-    # A child's row begins as its parent's, which is copied when a token is added.
-    before = row
-    if node >= 0:
-        before = words_at(nodes[NODE * node + NODE_ADDRESS], words)
-    is_copied = node < 0
     most_missing = view_i32(arena, A_MISSING).size
     search = view_i32(arena, A_SEARCH)
 
@@ -273,17 +237,14 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         n_items = end_column - first_column + 1
         if is_plain:
             n_items += 1
-            source = view_u32(tables, T_PLAIN_ROW)
-            for i in range(words):
-                row[i] = source[i]
+            begin_row(arena, tables[T_PLAIN_ROW])
         else:
-            for i in range(words):
-                row[i] = 0
+            begin_row(arena, 0)
             local = np.int64(NO_WALK)
             if tables[T_IS_OPEN] == 0:
                 local = np.int64(first_local(tables, arena, outcome))
             if local >= 0:
-                local = np.int64(walk_all(tables, arena, rows, local, row))
+                local = np.int64(walk_all(tables, arena, rows, local))
             if local == NO_WALK:
                 rows[R_N_EVENTS] = first_event
                 n_items += 1
@@ -298,15 +259,15 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         old_events = np.int64(nodes[NODE * node + NODE_EVENTS])
         flags = np.int64(nodes[NODE * node + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
         n_items = old_events
+        begin_as(arena, nodes, node)
         if kind == POP and tables[T_IS_OPEN] == 0:
-            is_copied = copy_row(before, row)
             if outcome >= 0:
                 local = np.int64(first_local(tables, arena, outcome))
             else:
                 local = np.int64(local_state(tables, arena, -outcome))
             if local >= 0:
                 local = np.int64(
-                    walk_on(tables, arena, rows, local, old_event, old_events, depth + 1, row)
+                    walk_on(tables, arena, rows, local, old_event, old_events, depth + 1)
                 )
             if local >= 0:
                 flags |= local & COMPLETE
@@ -549,14 +510,16 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 states[level + 1] = action if live == 1 else many
             if place < 0 and not whole:
                 changed = 1
-                is_copied = is_copied or copy_row(before, row)
                 if column == end_column:
                     flags |= COMPLETE
                     ends = view_i32(tables, T_END_TOKENS)
-                    set_tokens(row, ends, 0, ends.size)
+                    set_tokens(tables, arena, rows, ends, 0, ends.size)
                 else:
                     at = column - first_column
-                    set_tokens(row, column_tokens, column_offsets[at], column_offsets[at + 1])
+                    set_tokens(
+                        tables, arena, rows, column_tokens, column_offsets[at],
+                        column_offsets[at + 1],
+                    )  # fmt: skip
                 break
             # Where all that can stand below keeps the state alive the subtree is taken as a whole.
             here = v
@@ -580,8 +543,7 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
                 end = np.int64(whole_skip[here])
                 v = np.int64(skip[v - 1])
             if first[here] < first[end]:
-                is_copied = is_copied or copy_row(before, row)
-                set_tokens(row, order, first[here], first[end])
+                set_tokens(tables, arena, rows, order, first[here], first[end])
                 changed = 1
     if arena[A_NEEDED] != 0:
         return NEED_SPACE
@@ -631,11 +593,13 @@ def grow_tree(tables, arena, rows, node, outcome, row_number, address):
         nodes[at + NODE_ACTION] = asked
         nodes[at + NODE_CHAIN] = chain
     else:
-        flags |= row_flags(row if is_copied else before, tables[T_VOCAB_SIZE])
+        flags |= row_flags(tables, arena, rows)
     nodes[at + NODE_FIRST_EVENT] = first_event
     nodes[at + NODE_EVENTS] = n_events
-    nodes[at + NODE_ROW] = row_number if changed else nodes[NODE * node + NODE_ROW]
-    nodes[at + NODE_ADDRESS] = address if changed else nodes[NODE * node + NODE_ADDRESS]
     nodes[at + NODE_FLAGS] = flags
+    if changed != 0:
+        keep_row(tables, arena, rows, new_node)
+    else:
+        share_row(nodes, node, new_node)
     rows[R_N_NODES] = new_node + 1
-    return changed
+    return np.int64(0)

@@ -82,17 +82,18 @@ CHAIN = 2
 CHAIN_PROGRAM = 0
 CHAIN_BEFORE = 1
 
-# Decision tree nodes: (kind, depth, action, first event, events, row, flags, address, chain)
-NODE = 9
+# Decision tree nodes. Their row is a whole one with some tokens set and some cleared (`writing`).
+NODE = 10
 NODE_KIND = 0
 NODE_DEPTH = 1
 NODE_ACTION = 2
 NODE_FIRST_EVENT = 3
 NODE_EVENTS = 4
-NODE_ROW = 5
+NODE_BASE = 5  # address of the whole row, 0 where it is empty
 NODE_FLAGS = 6
-NODE_ADDRESS = 7
+NODE_CHANGES = 7  # address of int32[n]: a token to set, or ~token to clear
 NODE_CHAIN = 8  # (READ) steps that the register has taken before the one asked for
+NODE_N_CHANGES = 9
 LEAF = 0
 
 # The note of a descent that found no leaf: a tree node and the outcome without an edge, or NO_ROOT
@@ -128,7 +129,7 @@ NEED_TEXT = -7  # the step before byte A_RESULT depends on the text just read
 OVER_BUDGET = -4
 BAD_INDEX = -5
 NEED_ROOT = -6  # the missing node is not simply walked: the caller has to make it
-NEED_ROW = -8  # no row is left in the last block
+NEED_ROW = -8  # no room for rows is left in the last block
 NO_WALK = -9  # the local automaton does not do for this walk
 
 # --- T: tables ---------------------------------------------------------------------------------
@@ -216,6 +217,7 @@ OTHER = 2  # a key that is not known ends, likewise
 CLOSE = 3  # possible if all required keys were seen, and so many
 COMMA = 4  # possible if not all keys promised were seen, or there are none
 GUARD = 5  # possible if not all of its keys were seen
+ITEM = 6  # a comma in an array whose items are counted: possible if most did not come yet
 
 TEXT = -1
 BANNED = -2
@@ -254,7 +256,12 @@ A_LOCAL_OF = 42  # int32[capacity]: configuration -> its local state, 0 none
 A_N_LOCAL = 44
 A_ROWS = 45  # address of the present generation of rows
 A_LOCAL_LASTING = 46  # int64[n]: groups that a local state reads for ever, 0 if not looked for
-A_SIZE = 48
+A_CHANGES = 48  # int32[n]: of the row being made, see NODE_CHANGES
+A_N_CHANGES = 50  # WHOLE if the row itself stands where the next row begins
+A_BASE = 51
+A_SIZE = 52
+
+WHOLE = -1
 
 LOCAL_LIMIT = 1 << 13
 NOWHERE = -1 << 30  # a place to leave events at that are looked at and dropped
@@ -263,16 +270,16 @@ NOWHERE = -1 << 30  # a place to leave events at that are looked at and dropped
 # Of fixed size: to grow or clear is to make a new generation, so that readers need no lock.
 R_ROW_OF = 0  # int32[cells]: configuration id -> tree node + 1, 0 unknown
 R_ROOT = 2  # int32[n_states]: state index -> tree node + 1, 0 unknown
-R_NODES = 4  # int64[8 * n]
+R_NODES = 4  # int64[10 * n]
 R_EDGES = 6  # int64[2 * power of two]: (node + 1) << 32 | outcome, or 0; child
 R_EVENTS = 8  # int32[5 * n]
 R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
 R_CHAINS = 13  # int32[2 * power of two]: a hash table of chains; number 0 is the empty one
-R_FREE = 17  # rows left in the last block, the address of the first of them, and its number
-R_FREE_ADDRESS = 18
-R_N_ROWS = 19
+R_FREE = 17  # words left in the last block
+R_FREE_ADDRESS = 18  # of the first of them, where the next row begins
+R_N_WORDS = 19  # words in use, those of tree nodes among them
 R_FIRST_EVENT = 15  # the first event of the tree node being made
 R_POOL = 20  # int32[n]: places of bundles
 R_N_POOL = 22

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, view_i16, view_i32, view_i64, view_u8, words_at
+from .._jit import inner, ints_at, kernel, view_i16, view_i32, view_i64, view_u8, words_at
 from .layout import (
     A_FRAME,
     A_N_MISSING,
@@ -21,15 +21,15 @@ from .layout import (
     NEED_SPACE,
     NODE,
     NODE_ACTION,
-    NODE_ADDRESS,
+    NODE_BASE,
     NODE_DEPTH,
     NODE_EVENTS,
     NODE_FIRST_EVENT,
     NODE_FLAGS,
     NODE_KIND,
-    NODE_ROW,
     POP,
     R_EVENTS,
+    R_FREE_ADDRESS,
     R_N_EVENTS,
     R_N_NODES,
     R_NODES,
@@ -47,6 +47,7 @@ from .layout import (
     T_WORDS,
 )
 from .step import miss
+from .writing import begin_row, keep_row, shorten_row, write_row
 
 
 @kernel(
@@ -132,11 +133,11 @@ def lacks_room(tables, arena, token, state, first, missing, left):
 
 @kernel(
     "int64(int64[::1], int64[::1], int64[::1], int64, int64, int64, uint32[::1], int16[::1],"
-    " int16[::1], int64, int64, int16[::1], int64, int64, int64)"
+    " int16[::1], int64, int64, int16[::1], int64)"
 )
 def bounded_node(
     tables, arena, rows, model, left, least, length_row, token_counts, place_counts, state, first,
-    missing, spare, number, address,
+    missing, spare,
 ):  # fmt: skip
     """Enter the node of a bounded string: ``model``'s row and events as far as the bounds allow.
 
@@ -152,10 +153,10 @@ def bounded_node(
         arena[A_NEEDED] = -R_NODES
         return np.int64(NEED_SPACE)
     words = np.int64(tables[T_WORDS])
-    row = words_at(address, words)
-    source = words_at(nodes[NODE * model + NODE_ADDRESS], words)
+    write_row(nodes, model, ints_at(rows[R_FREE_ADDRESS], words))
+    row = words_at(rows[R_FREE_ADDRESS], words)
     for i in range(words):
-        row[i] = source[i] & length_row[i]
+        row[i] &= length_row[i]
     for token in range(token_counts.size if spare > 0 else 0):
         n = np.int64(token_counts[token])
         bit = np.uint32(1) << np.uint32(token & 31)
@@ -186,16 +187,19 @@ def bounded_node(
     nodes[at + NODE_ACTION] = 0
     nodes[at + NODE_FIRST_EVENT] = start
     nodes[at + NODE_EVENTS] = count - start
-    nodes[at + NODE_ROW] = number
     nodes[at + NODE_FLAGS] = 0
-    nodes[at + NODE_ADDRESS] = address
+    shorten_row(tables, arena, rows, np.int64(nodes[NODE * model + NODE_BASE]))
+    keep_row(tables, arena, rows, node)
     rows[R_N_NODES] = node + 1
     return node
 
 
-@kernel("int64(int64[::1], int64[::1], int32[::1], int64, int64)")
-def adopt_root(arena, rows, places, number, address):
-    """Enter a root made for another grammar: its row, and the places where it leaves the frame."""
+@kernel("int64(int64[::1], int64[::1], int64[::1], int32[::1], int64)")
+def adopt_root(tables, arena, rows, places, base):
+    """Enter a root that was not walked: its row, and the places where it leaves the frame.
+
+    The row is the whole one at address ``base``, or, if that is 0, the one that was begun.
+    """
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)
     arena[A_NEEDED] = 0
@@ -221,8 +225,9 @@ def adopt_root(arena, rows, places, number, address):
     nodes[at + NODE_ACTION] = 0
     nodes[at + NODE_FIRST_EVENT] = start
     nodes[at + NODE_EVENTS] = places.size
-    nodes[at + NODE_ROW] = number
     nodes[at + NODE_FLAGS] = 0
-    nodes[at + NODE_ADDRESS] = address
+    if base != 0:
+        begin_row(arena, base)
+    keep_row(tables, arena, rows, node)
     rows[R_N_NODES] = node + 1
     return node

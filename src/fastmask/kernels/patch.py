@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, view_i16, view_i32, view_i64, view_u8, words_at
+from .._jit import inner, view_i16, view_i32, view_i64, view_u8
 from .layout import (
     A_NEEDED,
     A_STATE,
@@ -17,13 +17,11 @@ from .layout import (
     EVENT,
     NEED_SPACE,
     NODE,
-    NODE_ADDRESS,
     NODE_DEPTH,
     NODE_EVENTS,
     NODE_FIRST_EVENT,
     NODE_FLAGS,
     NODE_KIND,
-    NODE_ROW,
     PROGRAM,
     PUSH,
     R_EVENTS,
@@ -40,15 +38,15 @@ from .layout import (
     T_TRIE_NODES,
     T_TRIE_ORDER,
     T_TRIE_SKIP,
-    T_WORDS,
     TEXTUAL,
     WALK,
 )
 from .step import emit
+from .writing import begin_as, clear_tokens, keep_row
 
 
 @inner
-def patch_root(tables, arena, rows, model, state, body, back, row_number, address):
+def patch_root(tables, arena, rows, model, state, body, back):
     """Enter a node with the row of ``model``, changed as far as ``state`` differs.
 
     ``model`` is the leaf of ``body`` called from the frame of ``state``, to return to ``back``.
@@ -66,7 +64,6 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)
     own = view_i32(arena, A_STATE)
-    words = np.int64(tables[T_WORDS])
     arena[A_NEEDED] = 0
     node = np.int64(rows[R_N_NODES])
     if NODE * (node + 1) > nodes.size:
@@ -104,16 +101,10 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
         emit(events, rows, arena, v, WALK, 0, mine, -1)
         v = np.int64(skip[v])
     n_walks = np.int64(rows[R_N_EVENTS]) - start
-    row = words_at(address, words)
-    source = words_at(nodes[NODE * model + NODE_ADDRESS], words)
-    for i in range(words):
-        row[i] = source[i]
+    begin_as(arena, nodes, model)
     for k in range(start, start + n_walks):
         v = np.int64(events[EVENT * k])
-        for i in range(first[v], first[skip[v]]):
-            token = np.int64(order[i])
-            row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
-
+        clear_tokens(tables, arena, rows, order, first[v], first[skip[v]])
     if arena[A_NEEDED] != 0:
         return np.int64(NEED_SPACE)
     at = NODE * node
@@ -121,8 +112,7 @@ def patch_root(tables, arena, rows, model, state, body, back, row_number, addres
     nodes[at + NODE_DEPTH] = 0
     nodes[at + NODE_FIRST_EVENT] = start
     nodes[at + NODE_EVENTS] = np.int64(rows[R_N_EVENTS]) - start
-    nodes[at + NODE_ROW] = row_number
     nodes[at + NODE_FLAGS] = nodes[NODE * model + NODE_FLAGS] & (COMPLETE | TEXTUAL)
-    nodes[at + NODE_ADDRESS] = address
+    keep_row(tables, arena, rows, node)
     rows[R_N_NODES] = node + 1
     return node

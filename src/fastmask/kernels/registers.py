@@ -3,8 +3,9 @@
 Most objects ask of a frame only which of at most 62 named keys it has seen and which set of other
 keys (by number; an odd one more in a mask, whose text is not known). Their registers are made here:
 equal ones are one register, found by a hash table. Arrays whose items are each out of a list once
-are no different. Where there are more keys or items than that a register has a set of several
-words. Cost: two probes a new move, and some looks at the words of the set.
+are no different, and those whose items are only counted know how many commas came. Where there are
+more keys or items than that a register has a set of several words. Cost: two probes a new move, and
+some looks at the words of the set.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .layout import (
     COMMA,
     DEAD,
     GUARD,
+    ITEM,
     KEY,
     OBJECT,
     OBJECT_COUNT,
@@ -260,6 +262,11 @@ def derive(tables, register, symbol):
             return np.int64(-1)
         else:
             after = object_register(tables, words, rule, seen, others | 1, counted)
+    elif kind == ITEM:
+        if most != 0 and count >= most:
+            action = np.int64(DEAD)
+        else:
+            after = object_register(tables, words, rule, seen, others, counted)
     elif kind == CLOSE:
         after = np.int64(0)
         if asked[ask + RULE_REQUIRED] & ~seen != 0 or count < least:

@@ -1,17 +1,17 @@
 """Bitmask rows: filling a bitmask from them, and making those that are missing.
 
-A hit is one load and a copy of the row. What is missing is made under the lock, node by node down
-the tree, until the kernel needs something that only the caller can make.
+A hit is one load and the writing of the row. What is missing is made under the lock, node by node
+down the tree, until the kernel needs something that only the caller can make.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, ints_at, kernel, record_at, view_i32, view_i64, view_u8, words_at
+from .._jit import inner, ints_at, kernel, record_at, view_i32, view_i64, view_u8
 from .cells import intern_cell
 from .descent import descend, find_leaf
-from .growth import grow_tree, make_noted, row_flags
+from .growth import grow_tree, make_noted
 from .hashing import pair_slot
 from .layout import (
     A_CELLS,
@@ -49,11 +49,10 @@ from .layout import (
     NO_MOVE,
     NODE,
     NODE_ACTION,
-    NODE_ADDRESS,
+    NODE_BASE,
     NODE_EVENTS,
     NODE_FLAGS,
     NODE_KIND,
-    NODE_ROW,
     NOTE_NODE,
     NOTE_OUTCOME,
     NOTE_SYMBOL,
@@ -63,7 +62,7 @@ from .layout import (
     R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
-    R_N_ROWS,
+    R_N_WORDS,
     R_NODES,
     R_ROOT,
     R_ROW_OF,
@@ -72,13 +71,13 @@ from .layout import (
     T_ROOTS,
     T_SHIFT,
     T_SIZE,
-    T_VOCAB_SIZE,
     T_WORDS,
     TEXTUAL,
     VACANT,
 )
 from .patch import patch_root
 from .step import miss
+from .writing import has_room, keep_row, row_flags, shorten_row, write_row
 
 
 @inner
@@ -97,11 +96,15 @@ def fill_one(matcher, rows, bitmask, index):
     flags = np.int64(nodes[NODE * leaf + NODE_FLAGS])
     if flags & (VACANT | TEXTUAL):
         return np.int64(NEED_LOCK)
-    source = ints_at(nodes[NODE * leaf + NODE_ADDRESS], words)
-    target = bitmask[index]
-    for i in range(words):
-        target[i] = source[i]
+    write_row(nodes, leaf, bitmask[index])
     return np.int64((flags & FULL) == 0)
+
+
+@kernel("int64(int64[::1], int64, int32[::1])")
+def copy_row(rows, leaf, row):
+    """Write the row of a leaf to ``row``."""
+    write_row(view_i64(rows, R_NODES), leaf, row)
+    return np.int64(0)
 
 
 @kernel("int64(int64[::1], int64[::1], int32[:, ::1], int64)")
@@ -216,7 +219,7 @@ def grow_leaf(tables, arena, rows, cell, node, outcome):
                 if called == NIL:
                     return np.int64(NEED_SPACE)
                 continue
-        if rows[R_FREE] == 0:
+        if not has_room(tables, rows):
             return np.int64(NEED_ROW)
         if cell != NIL and (
             (node < 0 and ways[outcome >> shift] == MADE)
@@ -227,45 +230,32 @@ def grow_leaf(tables, arena, rows, cell, node, outcome):
             return np.int64(NEED_ROOT)
         n_nodes = np.int64(rows[R_N_NODES])
         n_events = np.int64(rows[R_N_EVENTS])
-        number = np.int64(rows[R_N_ROWS])
+        n_words = np.int64(rows[R_N_WORDS])
+        free = np.int64(rows[R_FREE])
         address = np.int64(rows[R_FREE_ADDRESS])
         if node < 0 and ways[outcome >> shift] == MODELLED:
             status = np.int64(asking_node(arena, rows, MODEL, outcome))
-            if status >= 0:
-                status = np.int64(0)
         elif node >= 0 and nodes[NODE * node + NODE_KIND] == MODEL:
             state = np.int64(nodes[NODE * node + NODE_ACTION])
             pair = 2 * (state >> shift)
             status = np.int64(
-                patch_root(
-                    tables, arena, rows, outcome, state, models[pair], models[pair + 1], number,
-                    address,
-                )
-            )  # fmt: skip
+                patch_root(tables, arena, rows, outcome, state, models[pair], models[pair + 1])
+            )
             if status >= 0:
-                status = np.int64(grow_tree(tables, arena, rows, status, 0, number, address))
-                if status == 0:
-                    status = np.int64(1)  # the copy itself serves
+                status = np.int64(grow_tree(tables, arena, rows, status, 0))
         else:
-            status = np.int64(grow_tree(tables, arena, rows, node, outcome, number, address))
+            status = np.int64(grow_tree(tables, arena, rows, node, outcome))
         if status < 0:
             rows[R_N_NODES] = n_nodes
             rows[R_N_EVENTS] = n_events
+            rows[R_N_WORDS] = n_words
+            rows[R_FREE] = free
+            rows[R_FREE_ADDRESS] = address
             return status
-        if status > 0:
-            take_row(tables, rows)
         child = np.int64(rows[R_N_NODES]) - 1
         if cell == NIL:
             return child
         link(rows, node, outcome if node >= 0 else outcome >> shift, child)
-
-
-@inner
-def take_row(tables, rows):
-    """The first free row is in use now."""
-    rows[R_FREE] -= 1
-    rows[R_N_ROWS] += 1
-    rows[R_FREE_ADDRESS] += 4 * tables[T_WORDS]
 
 
 @kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64, int64)")
@@ -318,29 +308,28 @@ def copy_edges(source, target):
     return np.int64(0)
 
 
-@kernel("int64(int64[::1], int64[::1], int32[::1], int64, int64, int64)")
-def join_rows(tables, rows, leaves, count, row_number, address):
-    """Enter a leaf whose row, written to ``address``, is the union of leaves[:count]'s rows."""
+@kernel("int64(int64[::1], int64[::1], int64[::1], int32[::1], int64)")
+def join_rows(tables, arena, rows, leaves, count):
+    """Enter a leaf whose row is the union of the rows of leaves[:count]; there has to be room."""
     words = np.int64(tables[T_WORDS])
     nodes = view_i64(rows, R_NODES)
-    row = words_at(address, words)
+    joined = ints_at(rows[R_FREE_ADDRESS], words)
+    row = ints_at(rows[R_FREE_ADDRESS] + 4 * words, words)
     flags = np.int64(0)
     for i in range(count):
         at = NODE * np.int64(leaves[i])
-        source = words_at(nodes[at + NODE_ADDRESS], words)
         flags |= np.int64(nodes[at + NODE_FLAGS]) & (COMPLETE | TEXTUAL)
-        if i == 0:
+        write_row(nodes, np.int64(leaves[i]), row if i > 0 else joined)
+        if i > 0:
             for word in range(words):
-                row[word] = source[word]
-        else:
-            for word in range(words):
-                row[word] |= source[word]
+                joined[word] |= row[word]
+    shorten_row(tables, arena, rows, np.int64(nodes[NODE * np.int64(leaves[0]) + NODE_BASE]))
+    flags |= row_flags(tables, arena, rows)
     leaf = np.int64(rows[R_N_NODES])
     at = NODE * leaf
     nodes[at + NODE_KIND] = LEAF
     nodes[at + NODE_EVENTS] = 0
-    nodes[at + NODE_ROW] = row_number
-    nodes[at + NODE_ADDRESS] = address
-    nodes[at + NODE_FLAGS] = flags | row_flags(row, tables[T_VOCAB_SIZE])
+    nodes[at + NODE_FLAGS] = flags
+    keep_row(tables, arena, rows, leaf)
     rows[R_N_NODES] = leaf + 1
     return leaf

@@ -19,7 +19,6 @@ from ..kernels import layout
 from .automaton import MOST_DIFFERENT, finite
 from .constants import FIRST_BYTES, Constant, Key
 from .containers import Arrays
-from .item_counts import Counting, VagueFrame
 from .items import FreshStrings, ListedItems
 from .values import FALSE, TRUE, Value
 
@@ -61,6 +60,19 @@ class ArrayFrame:
     def spare_move(self) -> tuple[int, int]:
         """The move on a comma behind an item that is not known: say the simplest there is."""
         return self.rule.behind_simplest(self.seen)
+
+
+class VagueFrame:
+    """The register of an array whose last item is not known: items may begin, but not end."""
+
+    __slots__ = ("_action",)
+
+    def __init__(self, action: int) -> None:
+        self._action = action
+
+    def move(self, symbol: int) -> tuple[int, int]:
+        """The register after a symbol, and the action to go on with."""
+        return 0, self._action
 
 
 class ArrayRule:
@@ -187,19 +199,20 @@ class ArrayRule:
 
         The register counts commas, so that the items themselves are no steps.
         """
-        c, program = self.conjunction, self.tables.program
+        c, program, registers = self.conjunction, self.tables.program, self.tables.registers
         if self.automaton.is_empty(c.rest) or c.longest == 0:
             item = layout.DEAD
-        counting = Counting(self.tables, c.shortest, c.longest)
-        step = layout.STEP
+        comma, close = registers.new_symbols(2)
         opening = self._write_states(
-            program(step, counting.comma),
-            program(step, counting.close),
+            layout.DEAD if c.longest == 1 else program(layout.STEP, comma),
+            program(layout.STEP, close),
             item,
             layout.DEAD if c.shortest else self.automaton.end,
         )
-        counting.following, counting.end = self._next, self._closing
-        return program(layout.SET, counting.register(0), 0, opening)
+        registers.define(comma, layout.ITEM, action=self._next)
+        registers.define(close, layout.CLOSE, action=self._closing)
+        rule = registers.new_rule(None, 0, 0, max(c.shortest - 1, 0), max((c.longest or 0) - 1, 0))
+        return program(layout.SET, registers.object_register(rule, 0, 0, 0), 0, opening)
 
     def _write_listed(self, listed: ListedItems) -> int:
         """Write the states where each item is another one of a list."""
