@@ -68,6 +68,7 @@ class Arena:
 
     __slots__ = (
         "__weakref__",
+        "_fill_growing",
         "_shared",
         "accept_token",
         "clears",
@@ -89,6 +90,7 @@ class Arena:
         self.lock = tables.lock
         self.accept_token = machine_code(accept_token)
         self.fill_bitmask = machine_code(fill_bitmask)
+        self._fill_growing = machine_code(fill_growing)
         self.locate_leaf = machine_code(locate_leaf)
         self.clears = 0
         self.record = AddressRecord(layout.A_SIZE)
@@ -336,7 +338,7 @@ class Arena:
             if self.rows.is_full:
                 self._drop_rows()
             while True:
-                status = int(fill_growing(matcher, self.rows.words, bitmask, index))
+                status = self._fill_growing(matcher, self.rows.words, bitmask, index)
                 if status >= 0 or status in {layout.NEED_LOCK, layout.BAD_INDEX}:
                     return status
                 self._provide(status)

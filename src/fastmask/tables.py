@@ -370,6 +370,11 @@ class Tables:
             for part in self._cut_uncleared(n + _CLEARED_AT_ONCE):
                 self.actions.reshape(-1)[part] = 0
 
+    def skip_clearing(self, n: int) -> None:
+        """Say that every state of the first ``n`` that is not clear was written."""
+        if n > self._n_cleared:
+            self._cut_uncleared(n)
+
     def _cut_uncleared(self, n: int) -> list[slice]:
         """What is not cleared of the first ``n`` states; others know no more of it."""
         end = n << self.shift

@@ -211,9 +211,10 @@ def live_groups(actions, classes, groups, live, shift, state):
     found = np.int64(live[state >> shift])
     if found == 0:
         dead = np.int64(0)
-        for byte in range(256):
-            if actions[state + np.int64(classes[byte])] <= 0:
-                dead |= np.int64(1) << groups[byte]
+        first = np.uint64(state)
+        for byte in range(np.uint64(256)):
+            is_dead = np.int64(actions[first + np.uint64(classes[byte])] <= 0)
+            dead |= is_dead << np.int64(groups[byte])
         found = KNOWN | (EVERY & ~dead)
         live[state >> shift] = found
     return found & EVERY

@@ -26,6 +26,7 @@ from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, C
 from .endless import MANY_CHARACTERS, Endlessness, endless_beginnings
 from .forms import Forms
 from .json_text import decimal_of
+from .key_tries import insert_keys
 from .left_out import can_be_left_out
 from .lists import LongList
 from .objects import ObjectRule, names_left_out
@@ -317,6 +318,10 @@ class SchemaAutomaton:
             root = self._strings_but(conjunctions[0])
             if root:
                 return root
+        if len(conjunctions) == 1:
+            texts = spelling.short_list(conjunctions[0], self.formulas, self.policy)
+            if texts is not None:
+                return self._short_list(texts)
         codes = []
         languages = []
         for conjunction in conjunctions:
@@ -348,6 +353,10 @@ class SchemaAutomaton:
         if language.n_states > _MOST_SHARED:
             return 0
         return self.shared.tries(language).root(conjunction.excluded)
+
+    def _short_list(self, texts: list[bytes]) -> int:
+        spelled = [(text, self.end) for text in sorted(texts) if self.alphabet.spells(text + b'"')]
+        return insert_keys(self.tables, spelled, 0)[0] if spelled else layout.DEAD
 
     def _long_list(self, conjunction: Any, texts: list[bytes]) -> int:
         key = ("list", conjunction.identity())

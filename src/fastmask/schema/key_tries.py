@@ -96,7 +96,8 @@ def insert_keys(
     codes = np.array([code for _, code in keys], np.int32)
     first = tables.n_states
     room = min(tables.max_states - first, len(texts) + 1)
-    tables.clear(first + room)
+    if body is None:
+        tables.clear(first + room)
     places = np.empty((room + 1, kernel.PLACE), np.int32)
     inside = body or _NO_BODY
     free = kernel.insert_keys(
@@ -117,6 +118,8 @@ def insert_keys(
             array[:] = 0
         tables.new_states(room + 1)
     tables.n_states = int(free) >> tables.shift
+    if body is not None:
+        tables.skip_clearing(tables.n_states)  # every row was written as a whole
     if body is not None and body.back == 0:
         tables.roots[first : tables.n_states] = layout.WALKED
     return first << tables.shift, places[: tables.n_states - first]

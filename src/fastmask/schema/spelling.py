@@ -269,6 +269,20 @@ def long_list(strings: Strings, formulas: Formulas, policy: Policy) -> list[byte
     return found
 
 
+def short_list(strings: Strings, formulas: Formulas, policy: Policy) -> list[bytes] | None:
+    """The texts of a conjunction of few and short constants, without quotes; None for others."""
+    constants = strings.allowed
+    if constants is None or sum(map(len, constants)) > _SHORT_LIST:
+        return None
+    found: list[bytes] = []
+    for text in _passing(strings, formulas):
+        of_one = few_spellings(text, policy)
+        if of_one is None:
+            return None
+        found += of_one
+    return found if sum(map(len, found)) <= _SHORT_LIST else None
+
+
 def _passing(strings: Strings, formulas: Formulas) -> list[str]:
     """The constants that pass the tests of a conjunction."""
     constants = list(strings.allowed or ())
@@ -382,6 +396,7 @@ def few_spellings(key: str, policy: Policy) -> list[bytes] | None:
 
 
 _LISTED_CHARACTERS = 512
+_SHORT_LIST = 256
 
 
 def spellings_of(key: str, policy: Policy) -> list[bytes] | Dfa:
