@@ -72,6 +72,45 @@ def test_an_integer_of_very_many_digits_is_still_json():
         fm.Grammar.from_json_schema('{"const": %s}' % ("7" * 5_000))
 
 
+FOUR, NOT_AN_INTEGER = "http://json-schema.org/draft-04/schema#", {"not": {"type": "integer"}}
+LARGE = 2**53 + 1  # no float is equal to it
+
+
+@pytest.mark.parametrize(
+    ("schema", "taken", "refused"),
+    [
+        ({"enum": [0]}, ["0.0"], ["0", "-0", "1.0"]),
+        ({"enum": [0, 1.5, "x"]}, ["0.0", "1.5", '"x"'], ["0"]),
+        ({"enum": [10**16, LARGE]}, ["1e+16", f"{LARGE}.0"], [str(10**16), str(LARGE)]),
+        ({"minimum": 3, "maximum": 3}, ["3.0"], ["3"]),
+        ({"multipleOf": 2, "minimum": 1, "maximum": 4}, ["2.0", "4.0"], ["2", "3.0"]),
+        ({"enum": [[0]], "items": NOT_AN_INTEGER}, ["[0.0]"], ["[0]"]),
+        (
+            {"items": {"enum": [0, 1], **NOT_AN_INTEGER}, "minItems": 2, "uniqueItems": True},
+            ["[0.0,1.0]"],
+            ["[0.0,1]", "[0.0,0.0]"],
+        ),
+        # What a newer draft calls an integer may be none for draft 4.
+        (
+            {"$id": "http://new.test", "$schema": "https://json-schema.org/draft/2020-12/schema",
+             "type": "integer", "maximum": 2, "not": False, "allOf": [{"$ref": "http://old.test"}]},
+            ["2.0", "-1.0"],
+            ["2", "1.5", "3.0"],
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("numbers", ["plain", "any"])
+def test_what_draft_4_calls_no_integer_has_a_point(schema, taken, refused, numbers):
+    old = {"$schema": FOUR, **NOT_AN_INTEGER}
+    grammar = fm.Grammar.from_json_schema(
+        {"$schema": FOUR, **NOT_AN_INTEGER, **schema},
+        documents={"http://old.test": old},
+        numbers=numbers,
+    )
+    assert [text for text in taken if not accepts(grammar, text)] == []
+    assert [text for text in refused if accepts(grammar, text)] == []
+
+
 @pytest.mark.large
 def test_multiples_of_a_large_prime_are_spelled_as_floats_too():
     grammar = fm.Grammar.from_json_schema({"type": "number", "multipleOf": 7919})

@@ -140,7 +140,7 @@ def _numbers(identity: tuple[Any, ...], every: bool) -> Dfa:
         dfa = json_numbers()
     elif every:
         dfa = decimals(n) if n.digits else with_exponents(decimals(n))
-    elif n.integer:
+    elif n.integer and n.digits is not False:
         dfa = numbers_between(*bounds, "none")
         if is_sifted:
             dfa = dfa & decimals(n)
@@ -158,18 +158,22 @@ _NO_BOUNDS = (None, False, None, False)
 def constant_texts(
     numbers: Numbers, constants: Iterable[Number], spellings: Mapping[Number, Iterable[str]]
 ) -> list[bytes]:
-    """Constants of a conjunction as `json.dumps` or the schema spells them."""
+    """Constants of a conjunction as `json.dumps` or the schema spells them.
+
+    Integers that must not be written with digits alone are spelled as floats.
+    """
     texts: set[str] = set()
     for number in constants:
-        texts.update(_dumped(number), spellings.get(number, ()))
+        texts.update(_dumped(number, numbers.digits is False), spellings.get(number, ()))
     if numbers.digits is not None:
         texts = {t for t in texts if (_DIGITS.fullmatch(t) is not None) is numbers.digits}
     return [text.encode() for text in texts]
 
 
-def _dumped(number: Number) -> list[str]:
+def _dumped(number: Number, as_float: bool) -> list[str]:
     """What `json.dumps` makes of a number, as an integer or as a float; if neither, its decimal."""
-    texts = [decimal_text(number)] if isinstance(number, int) else []
+    is_whole = isinstance(number, int)
+    texts = [decimal_text(number)] if is_whole and not as_float else []
     if not texts or not -_FIRST_EXPONENT < number < _FIRST_EXPONENT:
         try:
             nearest = float(number)
@@ -177,7 +181,7 @@ def _dumped(number: Number) -> list[str]:
             nearest = math.inf
         if math.isfinite(nearest) and exact(nearest) == number:
             texts.append(repr(nearest))
-    return texts or [decimal_text(number)]
+    return texts or [decimal_text(number) + ".0" * is_whole]
 
 
 _FIRST_EXPONENT = 10**16  # from here on repr(float) is no plain decimal
