@@ -1,10 +1,9 @@
-"""Objects: what a frame remembers of the keys read so far, and which keys may follow.
+"""Objects: what a frame remembers of the keys read so far, and what may follow.
 
 The register of an object's frame stands for the set of keys seen, which obligations ("some member
 is so") are still open, and which of the objects left out are still equal to it. Its steps are: a
-quote begins a key, a key ends, a comma, the closing brace. Keys that may come are one trie a set,
-whose nodes are shared with other sets as far as they are equal; a key that is not named falls out
-of the trie into the string body that all share, and counts as seen under the text that was read.
+quote begins a key, a key ends, a comma, the closing brace. Keys that may come are read in states of
+``next_keys.py``; one that is not named counts as seen under the text that was read.
 """
 
 from __future__ import annotations
@@ -13,33 +12,17 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._arrays import I32
-from ..automata import Dfa, any_text, product
-from ..errors import BudgetError
 from ..kernels import layout
-from . import spelling
 from .constants import Constant
 from .containers import Objects
-from .key_tries import copy_state, guard_keys, insert_keys, prune_keys
-from .strings import class_language, encoded
-from .tries import ShrinkingTrie
-from .values import FALSE, TRUE, KeyClass, Value
+from .next_keys import NextKeys
+from .other_keys import OtherKeys, other_keys
+from .values import FALSE, Value
 
 if TYPE_CHECKING:
     from .automaton import SchemaAutomaton
 
 __all__ = ["ObjectRule", "names_left_out"]
-
-
-_MOST_CLASSES = 4_096
-_MOST_TAKEN = 64
-_MOST_APART = 16  # classes that have an automaton each
-
-#: A key spelled, and the action on the quote behind it.
-_Key = tuple[bytes, int]
-#: Keys without a name that all tests treat alike (None for all keys there are), the formula of
-#: their members, and the tests that they pass.
-_OtherKeys = tuple[Dfa | None, Value, set[Any]]
 
 
 class ObjectFrame:
@@ -115,61 +98,47 @@ class ObjectRule:
         self.conjunction = conjunction
         formulas = automaton.formulas
         names = dict.fromkeys(conjunction.keys)
-        tests: dict[Any, None] = {}
         for where, _ in (*conjunction.universals, *conjunction.somewhere):
             names.update(dict.fromkeys(where.names))
         names.update(dict.fromkeys(sorted(names_left_out(conjunction.excluded))))
-        for where, _ in (*conjunction.universals, *conjunction.somewhere):
-            tests.update(dict.fromkeys((*where.inside, *where.outside)))
-        self._joint = any_text()  # keys without a name, labelled by their class
-        self._labels: dict[Dfa | None, int] = {}
-        self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
-        classes = self._other_classes(automaton, tuple(tests))
         in_order = [*names]
-        names.update(dict.fromkeys(_taken_from(classes)))
+        others = other_keys(automaton, conjunction)
+        names.update(dict.fromkeys(others.few))
         members = {name: formulas.member(conjunction, name) for name in names}
         possible = {
             name: value
             for name, value in members.items()
             if automaton.spells_key(name) and not automaton.is_empty(value)
         }
-        self._begin_rule(automaton, depth, possible, frozenset(names) - possible.keys())
+        self._begin_rule(automaton, depth, possible, others)
+        self.required = frozenset(n for n, (_, needed) in conjunction.keys.items() if needed)
         self._order = {name: i for i, name in enumerate(in_order) if name in possible}
-        self._classes = classes
-        self._make_symbols()
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
         self._settled: dict[tuple[tuple[int, ...], frozenset[str]], bool] = {}
-        tables = self.tables
-        is_plain = (
-            not conjunction.somewhere
-            and conjunction.longest is None
-            and automaton.policy.property_order != "schema"
-            and len(self.names) <= layout.KEYS_OF_WORD
-            and self.required <= self.names.keys()
-            and (bool(self._classes) or conjunction.shortest == 0)
-            and all(language is None for language, _, _ in self._classes)
-        )
-        self._bits = {name: 1 << i for i, name in enumerate(self.names)} if is_plain else {}
         self._numbers: dict[frozenset[str], int] = {}
         self._sets: dict[int, frozenset[str]] = {}
+        is_plain = self._is_plain()
+        self._bits = {name: 1 << i for i, name in enumerate(self.names)} if is_plain else {}
+        self.next_keys = NextKeys(
+            automaton,
+            self._codes,
+            others,
+            forbidden=frozenset(names) - possible.keys(),
+            bits=self._bits,
+            bits_tell=is_plain and not conjunction.excluded,
+        )
         if is_plain:
-            every = (1 << len(self.names)) - 1
-            required = sum(self._bits[name] for name in self.required)
-            promised = 0 if self._classes else every
-            least = conjunction.shortest
-            other = self._jump(self._classes[0][1]) if self._classes else layout.DEAD
-            self._number = tables.registers.new_rule(self, required, promised, least, other=other)
-            self._define_symbols()
+            self._leave_to_kernels()
 
     def _begin_rule(
         self,
         automaton: SchemaAutomaton,
         depth: int,
         names: dict[str, Value],
-        forbidden: frozenset[str] = frozenset(),
+        others: OtherKeys,
     ) -> None:
-        """Start with the named keys, and those that may never come."""
+        """Start with the named keys and the classes of others."""
         self.automaton = automaton
         self.tables = automaton.tables
         self.states = automaton.shared.objects
@@ -177,30 +146,59 @@ class ObjectRule:
         self.depth = depth
         self.names = names
         self.key_actions: set[int] = set()
-        self._number = 0
-        self._forbidden = forbidden
-        self._order = {name: i for i, name in enumerate(names)}  # of keys that have an order
-        self._spellings: dict[str, list[bytes] | None] = {}
-        self._shortest_keys: dict[str, bytes] = {}
-        self._wide_names = {name for name in (*names, *forbidden) if self._spelled(name) is None}
-        self._wide: dict[tuple[str, ...], int] = {}
-        self._tries: dict[tuple[frozenset[str], int], int] = {}
-        self._before: dict[frozenset[str], frozenset[str]] = {}
-        self._shrinking: ShrinkingTrie | None = None
-        self._guards: dict[int, tuple[tuple[str, ...], int]] = {}
-        self._class_tries: dict[tuple[frozenset[str], tuple[int, ...]], int] = {}
-        self._starts: dict[int, int] = {}
-
-    def _make_symbols(self) -> None:
-        """The symbols of steps, once the classes of other keys are known."""
-        tables = self.tables
-        symbols, codes = tables.new_steps(len(self.names))
-        self._symbols = symbols
-        self._codes = dict(zip(self.names, codes, strict=True))
-        self._of_code = dict(zip(codes, self.names, strict=True))
-        self._of_symbol = dict(zip(symbols, self.names, strict=True))
+        self._number = 0  # among rules whose registers kernels make; 0 if they make none
+        self._classes = others.classes
+        self._symbols, codes = self.tables.new_steps(len(names))
+        self._codes = dict(zip(names, codes, strict=True))
+        self._of_symbol = dict(zip(self._symbols, names, strict=True))
         self._other_symbols = [self.states.other_symbol(i) for i in range(len(self._classes))]
-        self._back = self.states.back(self.depth)
+        self._back = self.states.back(depth)
+
+    # --- objects that are left to kernels --------------------------------------------------------
+
+    def _is_plain(self) -> bool:
+        """Whether the keys seen are all that counts, so that kernels can make the registers."""
+        conjunction = self.conjunction
+        return (
+            not conjunction.somewhere
+            and conjunction.longest is None
+            and self.automaton.policy.property_order != "schema"
+            and len(self.names) <= layout.KEYS_OF_WORD
+            and self.required <= self.names.keys()
+            and (bool(self._classes) or conjunction.shortest == 0)
+            and all(one.language is None for one in self._classes)
+        )
+
+    def _leave_to_kernels(self) -> None:
+        """Say what keys and symbols mean, so that kernels make this object's registers."""
+        registers = self.tables.registers
+        required = sum(self._bits[name] for name in self.required)
+        promised = 0 if self._classes else (1 << len(self.names)) - 1
+        least = self.conjunction.shortest
+        other = self._jump(self._classes[0].member) if self._classes else layout.DEAD
+        self._number = registers.new_rule(self, required, promised, least, other=other)
+        firsts = [self.automaton.value(value, self.depth + 1) for value in self.names.values()]
+        known = self.states.members(firsts, self.depth)
+        actions = [known[first][1] for first in firsts]
+        if actions:
+            registers.define_keys(self._symbols[0], actions)
+
+    def frame_of(self, register: int, seen: int, others: int, count: int) -> ObjectFrame:
+        """The frame of a register that a kernel made."""
+        unnamed = self._sets[others >> 1]
+        names = {name for name, bit in self._bits.items() if seen & bit}
+        key: frozenset[str | None] = unnamed.union(names, [None] if others & 1 else [])
+        return self._frame_with(key, unnamed, (), frozenset(), count)
+
+    def _set_number(self, unnamed: frozenset[str]) -> int:
+        """The number of a set of other keys."""
+        number = self._numbers.get(unnamed)
+        if number is None:
+            number = self._numbers[unnamed] = self.tables.registers.new_comma()
+            self._sets[number] = unnamed
+        return number
+
+    # --- states ----------------------------------------------------------------------------------
 
     def opening(self, left_out: frozenset[Constant]) -> int:
         """The action on an opening brace; some objects are left out."""
@@ -221,19 +219,9 @@ class ObjectRule:
     def _behind_comma(self, frame: Any, keys: int) -> int:
         """The action on a comma, behind which ``keys`` is the action on a quote."""
         action = self.states.behind_comma(keys, self.depth)
-        if self._number and not frame.apart and self._is_narrow(frame):
+        if self._number and not frame.apart and self.next_keys.is_narrow(frame.unnamed):
             self.tables.registers.define_comma(self._set_number(frame.unnamed), action)
         return action
-
-    # --- states ----------------------------------------------------------------------------------
-
-    def _member(self, value: Value) -> int:
-        """The action on the closing quote of a key whose member is in ``value``."""
-        return self.states.behind_key(self._member_state(value))
-
-    def _member_state(self, value: Value) -> int:
-        first = self.automaton.value(value, self.depth + 1)
-        return self.states.member(first, self.depth)
 
     # --- frames ----------------------------------------------------------------------------------
 
@@ -248,7 +236,7 @@ class ObjectRule:
         unnamed = before.unnamed
         if name is not None and name not in self.names:
             unnamed |= {name}
-            self._before.setdefault(unnamed, before.unnamed)
+            self.next_keys.follow(before.unnamed, unnamed)
         frame = self._frame_with(before.seen | {name}, unnamed, pending, apart, before.count + 1)
         frame.gone_before = frame.gone_before or before.gone
         return frame
@@ -277,28 +265,7 @@ class ObjectRule:
                 frame.register = registers.new_register(frame)
         return frame
 
-    def frame_of(self, register: int, seen: int, others: int, count: int) -> ObjectFrame:
-        """The frame of a register that a kernel made."""
-        unnamed = self._sets[others >> 1]
-        names = {name for name, bit in self._bits.items() if seen & bit}
-        key: frozenset[str | None] = unnamed.union(names, [None] if others & 1 else [])
-        return self._frame_with(key, unnamed, (), frozenset(), count)
-
-    def _set_number(self, unnamed: frozenset[str]) -> int:
-        """The number of a set of other keys."""
-        number = self._numbers.get(unnamed)
-        if number is None:
-            number = self._numbers[unnamed] = self.tables.registers.new_comma()
-            self._sets[number] = unnamed
-        return number
-
-    def _define_symbols(self) -> None:
-        """Say what symbols mean, so that kernels make this object's registers and moves."""
-        firsts = [self.automaton.value(value, self.depth + 1) for value in self.names.values()]
-        known = self.states.members(firsts, self.depth)
-        actions = [known[first][1] for first in firsts]
-        if actions:
-            self.tables.registers.define_keys(self._symbols[0], actions)
+    # --- moves -----------------------------------------------------------------------------------
 
     def move(self, frame: ObjectFrame, symbol: int) -> tuple[int, int]:
         """The register after a symbol, and the action to go on with."""
@@ -316,15 +283,15 @@ class ObjectRule:
             if not self._may_come(frame, name):
                 return 0, layout.DEAD
             return self._after_key(frame, name, self.names[name], self._member)
-        if symbol in self._guards:
-            names, state = self._guards[symbol]
+        if symbol in self.next_keys.guards:
+            names, state = self.next_keys.guards[symbol]
             alive = any(self._may_come(frame, name) for name in names)
             return frame.register, state if alive else layout.DEAD
         if symbol in self._other_symbols:
             if None in frame.seen:
                 return 0, layout.DEAD  # two keys without a name in one token might be the same
             where = self._other_symbols.index(symbol)
-            return self._after_key(frame, where, self._classes[where][1], self._jump)
+            return self._after_key(frame, where, self._classes[where].member, self._jump)
         registers = self.tables.registers
         if symbol not in registers.texts:
             return registers.derived_move(frame.register, symbol)  # a branch that kernels guard
@@ -334,10 +301,6 @@ class ObjectRule:
     def _value_of(self, name: str) -> Value:
         """The formula of the member of a key that is not named."""
         return self.formulas.member(self.conjunction, name)
-
-    def _jump(self, value: Value) -> int:
-        """The same on the byte behind the quote."""
-        return self.states.behind_key(self._member_state(value), is_quote=False)
 
     def _after_key(
         self, frame: ObjectFrame, key: str | int, value: Value, enter: Any
@@ -374,10 +337,22 @@ class ObjectRule:
             if (
                 self.formulas.in_class(key, where)
                 if isinstance(key, str)
-                else _holds(where, self._classes[key][2])
+                else self._classes[key].is_in(where)
             ):
                 choices += [(*choice, i) for choice in choices]
         return choices
+
+    def _member(self, value: Value) -> int:
+        """The action on the closing quote of a key whose member is in ``value``."""
+        return self.states.behind_key(self._member_state(value))
+
+    def _jump(self, value: Value) -> int:
+        """The action on the byte behind that quote."""
+        return self.states.behind_key(self._member_state(value), is_quote=False)
+
+    def _member_state(self, value: Value) -> int:
+        first = self.automaton.value(value, self.depth + 1)
+        return self.states.member(first, self.depth)
 
     # --- what can still be finished --------------------------------------------------------------
 
@@ -404,7 +379,7 @@ class ObjectRule:
         if not frame.pending:
             if not frame.apart:
                 return True
-            if longest is None and any(language is None for language, _, _ in self._classes):
+            if longest is None and any(one.language is None for one in self._classes):
                 return True  # one more key makes the difference
         if frame.can_finish is None:
             gone = self._gone(frame)
@@ -448,43 +423,56 @@ class ObjectRule:
         settled = rest.meet(Objects(), self.formulas)
         return settled is not None and not self.automaton.is_empty(settled)
 
-    # --- keys ------------------------------------------------------------------------------------
+    # --- keys that may come next -----------------------------------------------------------------
 
-    def _other_classes(
-        self, automaton: SchemaAutomaton, tests: tuple[Any, ...]
-    ) -> list[_OtherKeys]:
-        """The keys that are not named: for each way the tests can turn out, keys and member."""
-        formulas, conjunction = automaton.formulas, self.conjunction
-        if not tests:
-            value = formulas.conjunction(*(wanted for _, wanted in conjunction.universals), TRUE)
-            return [] if automaton.is_empty(value) else [(None, value, set())]
-        joint, sets = product([any_text(), *(class_language(formulas, test) for test in tests)])
-        if len(sets) > _MOST_CLASSES + 1:
-            raise BudgetError("classes of keys", _MOST_CLASSES, "use fewer patterns that overlap")
-        # Ways with the same member that meet the same obligations are one class.
-        groups: dict[Any, tuple[Value, set[Any]]] = {}
-        group_of: list[Any] = [None]
-        for bits in sets[1:]:
-            passed = {test for i, test in enumerate(tests, 1) if bits >> i & 1}
-            value = TRUE
-            for where, wanted in conjunction.universals:
-                if _holds(where, passed):
-                    value = formulas.conjunction(value, wanted)
-            meets = tuple(_holds(where, passed) for where, _ in conjunction.somewhere)
-            group_of.append((value, meets))
-            if value is not FALSE and not automaton.is_empty(value):
-                groups.setdefault((value, meets), (value, passed))
-        if len(sets) == 2 and groups:
-            return [(None, *one) for one in groups.values()]
-        labels = {group: label for label, group in enumerate(groups, 1)}
-        self._joint = joint.relabelled([labels.get(group, 0) for group in group_of])
-        classes: list[_OtherKeys] = []
-        for label, one in enumerate(groups.values(), 1):
-            language = self._joint.relabelled([i == label for i in range(len(groups) + 1)])
-            if automaton.spells_some(language):
-                self._labels[language] = label
-                classes.append((language, *one))
-        return classes
+    def _keys(self, frame: ObjectFrame) -> int:
+        """The action behind the quote that begins a key: every key that may come now."""
+        classes = tuple(w for w in range(len(self._classes)) if self._other_may_come(frame, w))
+        action = self.next_keys.all_keys(frame.unnamed, classes)
+        if action is None:
+            frame.gone = self._barred(frame)
+            action = self.next_keys.some_keys(frame.unnamed, classes, frame.gone, frame.gone_before)
+        if action != layout.DEAD:
+            self.key_actions.add(action)
+        return action
+
+    def _barred(self, frame: ObjectFrame) -> frozenset[str]:
+        """The named keys that may not come."""
+        is_ordered = self.automaton.policy.property_order == "schema"
+        if is_ordered or frame.pending or frame.apart or self.conjunction.longest is not None:
+            return frozenset(name for name in self.names if not self._may_come(frame, name))
+        return frozenset(name for name in frame.seen if name in self.names)
+
+    def _may_come(self, frame: ObjectFrame, name: str) -> bool:
+        """Whether a named key may come: it has not, and the rest can be finished behind it."""
+        if name in frame.seen:
+            return False
+        conjunction = self.conjunction
+        skips = self.automaton.policy.property_order == "schema"
+        if skips and not self._in_order(frame, name):
+            return False
+        # Where keys are skipped for good, a key may come too late for as many as are needed.
+        counts = conjunction.longest is not None or (skips and conjunction.shortest)
+        if not counts and not frame.pending and not frame.apart:
+            return True
+        return self._after_key(frame, name, self.names[name], _nothing)[1] != layout.DEAD
+
+    def _other_may_come(self, frame: ObjectFrame, where: int) -> bool:
+        if self.conjunction.longest is None and not frame.pending and not frame.apart:
+            return True
+        value = self._classes[where].member
+        return self._after_key(frame, where, value, _nothing)[1] != layout.DEAD
+
+    def _in_order(self, frame: ObjectFrame, name: str) -> bool:
+        """Whether a key stands behind those seen, and before no required one that is missing."""
+        place = self._order.get(name)
+        return place is None or not any(
+            (other in frame.seen and self._order[other] > place)
+            or (other in self.required and other not in frame.seen and self._order[other] < place)
+            for other in self._order
+        )
+
+    # --- the shortest end ------------------------------------------------------------------------
 
     def ways(self, frame: ObjectFrame) -> Iterator[tuple[bytes, int, int]]:
         """Keys to be tried for the shortest end of an object whose next key begins.
@@ -501,21 +489,19 @@ class ObjectRule:
         for name in self.names if free or not missing else missing[:1]:
             if self._may_come(frame, name):
                 register, action = self._after_key(frame, name, self.names[name], self._member)
-                yield self._shortest_key(name), register, action
+                yield self.next_keys.shortest(name), register, action
         if missing and not free:
             return
-        known = {name for name in frame.seen if name is not None}.union(self._forbidden, self.names)
+        known = self.next_keys.known(frame.unnamed)
         for where in range(len(self._classes)):
-            text = self._left_over(where, frozenset(known)).shortest()
+            text = self.next_keys.shortest_other(where, known)
             if text is not None and None in frame.seen:
                 # The key under way may be this one: count with the next.
-                taken = known | {_key_text(b'"' + text)}
-                text = self._left_over(where, frozenset(taken)).shortest()
+                text = self.next_keys.shortest_other(where, known | {_key_text(text)})
             if text is not None and self._other_may_come(frame, where):
-                name = _key_text(b'"' + text)
-                value = self.formulas.member(self.conjunction, name)
-                register, action = self._after_key(frame, name, value, self._member)
-                yield b'"' + text, register, action
+                value = self.formulas.member(self.conjunction, _key_text(text))
+                register, action = self._after_key(frame, _key_text(text), value, self._member)
+                yield text, register, action
 
     def missing(self, frame: ObjectFrame, state: int) -> tuple[int, list[int]] | None:
         """Behind a member: the registers in which nothing, and in which one key alone, is missing.
@@ -544,231 +530,15 @@ class ObjectRule:
         ]
         return complete.register, alone
 
-    def _shortest_key(self, name: str) -> bytes:
-        """A key with its quotes, spelled as shortly as may be."""
-        text = self._shortest_keys.get(name)
-        if text is None:
-            language = spelling.key_language(Dfa.literal(encoded(name)), self.automaton.policy)
-            text = self._shortest_keys[name] = b'"' + (language.shortest() or b"")
-        return text
-
-    def _keys(self, frame: ObjectFrame) -> int:
-        """The action behind the quote that begins a key: every key that may come now."""
-        action = self._keys_action(frame)
-        if action != layout.DEAD:
-            self.key_actions.add(action)
-        return action
-
-    def _keys_action(self, frame: ObjectFrame) -> int:
-        others = [w for w in range(len(self._classes)) if self._other_may_come(frame, w)]
-        is_narrow = self._is_narrow(frame)
-        if is_narrow and len(others) == 1 and self._classes[others[0]][0] is None:
-            return self._trie(frame, others[0])
-        barred = self._barred(frame)
-        left_wide = self._wide_names - barred
-        wide = tuple(name for name in self.names if name in left_wide) if left_wide else ()
-        codes = []
-        if len(self.names) > len(barred) + len(wide):
-            codes.append(self._closed_trie(frame, barred))
-        if wide:
-            codes.append(self._wide_keys(wide))
-        if is_narrow and len(others) > _MOST_APART:
-            codes.append(self._class_trie(frame, tuple(others)))
-        elif is_narrow:
-            codes += [self._class_trie(frame, (where,)) for where in others]
-        else:
-            known = self._known(frame)
-            codes += [self._other_keys(where, known) for where in others]
-        return self.tables.choice(codes)
-
-    def _barred(self, frame: ObjectFrame) -> frozenset[str]:
-        """The named keys that may not come."""
-        is_ordered = self.automaton.policy.property_order == "schema"
-        if is_ordered or frame.pending or frame.apart or self.conjunction.longest is not None:
-            return frozenset(name for name in self.names if not self._may_come(frame, name))
-        return frozenset(name for name in frame.seen if name in self.names)
-
-    def _closed_trie(self, frame: ObjectFrame, barred: frozenset[str]) -> int:
-        """The first state of the named keys that may come."""
-        tables = self.tables
-        if self._number or tables.has_used_half:
-            return self._trie(frame, -1)
-        if self._shrinking is None:
-            spelled = {name: self._spelled(name) or [] for name in self.names}
-            self._shrinking = ShrinkingTrie(tables, spelled, self._codes)
-        frame.gone = barred
-        return self._shrinking.without(barred, frame.gone_before)
-
-    def _trie(self, frame: ObjectFrame, other: int) -> int:
-        """The first state of all named keys; those seen or forbidden are no others either.
-
-        ``other`` is the class of keys that are none of them, or -1.
-        """
-        seen = frame.unnamed if other >= 0 else frozenset()
-        state = self._tries.get((seen, other))
-        if state is None:
-            before = self._before.get(seen, frozenset())
-            root = self._tries.get((before, other), 0) if seen else 0
-            new: set[str] | frozenset[str] = seen - before
-            keys: list[_Key] = []
-            if not root:
-                new = (seen | self._forbidden) if other >= 0 else set()
-                for name, code in self._codes.items():
-                    keys += [(text, code) for text in self._spelled(name) or ()]
-            keys += [(text, layout.DEAD) for name in new for text in self._spelled(name) or ()]
-            keys.sort()
-            body = self.states.body(self._classes[other][0], other) if other >= 0 else None
-            state, places = insert_keys(self.tables, keys, root, body)
-            if other < 0:
-                self._guard(keys, state, places)
-            self._tries[seen, other] = state
-        return state
-
-    def _guard(self, keys: list[_Key], root: int, places: I32) -> None:
-        """Have branches of the trie of named keys taken only while a key behind may come."""
-        registers = self.tables.registers
-        if self._number and not self.conjunction.excluded:
-            bits = [self._bits[self._of_code[code]] for _, code in keys]
-            guard_keys(self.tables, root, places, bits)
-            return
-        self._guards = self.automaton.shared.guarded(keys, root, places, self._of_code)
-        if self._number:
-            for symbol, (names, then) in self._guards.items():
-                below = sum(self._bits[name] for name in names)
-                registers.define(symbol, layout.GUARD, below, then)
-
-    def _class_trie(self, frame: ObjectFrame, classes: tuple[int, ...]) -> int:
-        """The first state of the keys of some classes, those known left out; 0 if none are left."""
-        seen = frame.unnamed
-        state = self._class_tries.get((seen, classes))
-        if state is None:
-            before = self._before.get(seen, frozenset())
-            root = self._class_tries.get((before, classes), 0) if seen else 0
-            language = self._classes[classes[0]][0]
-            if len(classes) > 1:
-                numbers = {self._labels[self._classes[where][0]]: where + 1 for where in classes}
-                labels = range(max(self._labels.values()) + 1)
-                language = self._joint.relabelled([numbers.get(i, 0) for i in labels])
-            keys: list[_Key] = [
-                (text, layout.DEAD)
-                for name in (seen - before if root else self._known(frame))
-                if language is None or language.accepts(encoded(name))
-                for text in self._spelled(name) or ()
-            ]
-            keys.sort()
-            if language is not None and len(classes) > 1:
-                body = self.states.joint_body(language)
-            else:
-                body = self.states.body(language, classes[0])
-            state, places = insert_keys(self.tables, keys, root, body)
-            state = prune_keys(self.tables, state, places)
-            self._class_tries[seen, classes] = state
-        return state
-
-    def _may_come(self, frame: ObjectFrame, name: str) -> bool:
-        """Whether a named key may come: it has not, and the rest can be finished behind it."""
-        if name in frame.seen:
-            return False
-        conjunction = self.conjunction
-        skips = self.automaton.policy.property_order == "schema"
-        if skips and not self._in_order(frame, name):
-            return False
-        # Where keys are skipped for good, a key may come too late for as many as are needed.
-        counts = conjunction.longest is not None or (skips and conjunction.shortest)
-        if not counts and not frame.pending and not frame.apart:
-            return True
-        return self._after_key(frame, name, self.names[name], _nothing)[1] != layout.DEAD
-
-    def _other_may_come(self, frame: ObjectFrame, where: int) -> bool:
-        if self.conjunction.longest is None and not frame.pending and not frame.apart:
-            return True
-        value = self._classes[where][1]
-        return self._after_key(frame, where, value, _nothing)[1] != layout.DEAD
-
-    def _in_order(self, frame: ObjectFrame, name: str) -> bool:
-        """Whether a key stands behind those seen, and before no required one that is missing."""
-        place = self._order.get(name)
-        return place is None or not any(
-            (other in frame.seen and self._order[other] > place)
-            or (other in self.required and other not in frame.seen and self._order[other] < place)
-            for other in self._order
-        )
-
-    def _known(self, frame: ObjectFrame) -> frozenset[str]:
-        """The keys that are not any other ones."""
-        return frame.unnamed | self._forbidden | self.names.keys()
-
-    def _is_narrow(self, frame: ObjectFrame) -> bool:
-        """Whether the spellings of all keys that are known can be listed."""
-        return not self._wide_names and all(map(self._spelled, frame.unnamed))
-
-    def _spelled(self, name: str) -> list[bytes] | None:
-        """The texts of a key, or None where they are too many to be listed."""
-        if name not in self._spellings:
-            texts = spelling.few_spellings(name, self.automaton.policy)
-            if texts is not None:
-                texts = list(filter(self.automaton.alphabet.spells, texts))
-            self._spellings[name] = texts
-        return self._spellings[name]
-
-    def _wide_keys(self, names: tuple[str, ...]) -> int:
-        """The state that begins some keys of many spellings."""
-        state = self._wide.get(names)
-        if state is None:
-            texts = sorted((encoded(name), number) for number, name in enumerate(names, 1))
-            keys = Dfa.from_strings([text for text, _ in texts], [n for _, n in texts])
-            spelled = spelling.key_language(keys, self.automaton.policy)
-            codes = [self._codes[name] for name in names]
-            state = self.automaton.shared.embed_ending(spelled, [layout.DEAD, *codes])
-            self._wide[names] = state
-        return state
-
-    def _other_keys(self, where: int, known: frozenset[str]) -> int:
-        """The state that begins the keys of a class, those known left out."""
-        left = self._left_over(where, known)
-        inside = self.automaton.shared.embed(left, self.states.other_state(where))
-        state = self._starts.get(inside)
-        if state is None:
-            # One of its own, since an escaped quote may lead to the automaton's.
-            state = self._starts[inside] = copy_state(self.tables, inside) if inside else 0
-        return state
-
-    def _left_over(self, where: int, known: frozenset[str]) -> Dfa:
-        """The texts of the keys of a class, closing quote included, those known left out."""
-        language = self._classes[where][0]
-        if language is None:
-            language = any_text()
-        left = language - Dfa.from_strings(sorted(map(encoded, known)))
-        return spelling.key_language(left, self.automaton.policy)
-
 
 def names_left_out(objects: Iterable[Constant]) -> frozenset[str]:
     """The keys of some objects."""
     return frozenset(name for constant in objects for name in constant.members)
 
 
-def _taken_from(classes: list[_OtherKeys]) -> list[str]:
-    """Takes classes of few keys out of a list; the keys.
-
-    What is left of such a class depends on which of them came, so they better have names.
-    """
-    taken: list[str] = []
-    for one in [*classes]:
-        language = one[0]
-        if language is not None and language.size_up_to(_MOST_TAKEN) < _MOST_TAKEN:
-            taken += [key.decode() for key in language.strings(_MOST_TAKEN)]
-            classes.remove(one)
-    return taken
-
-
 def _nothing(value: Value) -> int:
     """Any action: only whether there is one counts."""
     return 1
-
-
-def _holds(where: KeyClass, passed: set[Any]) -> bool:
-    """Whether a key that is not named is in a class, told by the tests it passes."""
-    return passed.issuperset(where.inside) and passed.isdisjoint(where.outside)
 
 
 def _key_text(text: bytes) -> str:

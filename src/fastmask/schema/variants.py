@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..kernels import layout
+from .next_keys import NextKeys
 from .objects import ObjectRule
+from .other_keys import OtherClass, OtherKeys
 from .tries import ShrinkingTrie
 from .values import AMONG, FALSE, TRUE, Value
 
@@ -89,8 +91,7 @@ class VariantsRule(ObjectRule):
             for where, _ in variant.universals:
                 names.update(dict.fromkeys(sorted(where.names), TRUE))
         self._variants = variants
-        self._begin_rule(automaton, depth, names)
-        join = self.formulas.conjunction
+        join = automaton.formulas.conjunction
         self._others: list[Value] = []
         for variant in variants:
             value: Value = TRUE
@@ -102,8 +103,9 @@ class VariantsRule(ObjectRule):
             for variant in variants
         ]
         is_open = any(value is not FALSE for value in self._others)
-        self._classes = [(None, TRUE, set())] if is_open else []
-        self._make_symbols()
+        others = OtherKeys([OtherClass(None, TRUE, set())] if is_open else [])
+        self._begin_rule(automaton, depth, names, others)
+        self.next_keys = NextKeys(automaton, self._codes, others)
         self._variant_frames: dict[Any, VariantFrame] = {}
         self._tags: dict[str, _Tags] = {}
         self._tag_states: dict[int, int] = {}
@@ -204,7 +206,7 @@ class VariantsRule(ObjectRule):
         unnamed = frame.unnamed
         if name is not None and name not in self.names:
             unnamed |= {name}
-            self._before.setdefault(unnamed, frame.unnamed)
+            self.next_keys.follow(frame.unnamed, unnamed)
         seen, count = frame.seen | {name}, frame.count + 1
 
         def behind(numbers: list[int], read: str | None = None) -> int:
@@ -244,7 +246,7 @@ class VariantsRule(ObjectRule):
 
     def _is_tag(self, value: Value) -> bool:
         return value.kind == AMONG and all(
-            isinstance(text, str) and self._spelled(text) for text in value.constants
+            isinstance(text, str) and self.next_keys.spelled(text) for text in value.constants
         )
 
     def _tag_member(self, root: int) -> int:
@@ -286,15 +288,14 @@ class VariantsRule(ObjectRule):
         for name in names:
             if self._may_come(frame, name):
                 register, action = self._after_key(frame, name, TRUE, self._member)
-                yield self._shortest_key(name), register, action
+                yield self.next_keys.shortest(name), register, action
         if not any_key:
             return
-        known = {name for name in frame.seen if name is not None}.union(self.names)
         if self._classes and self._other_may_come(frame, 0):
-            text = self._left_over(0, frozenset(known)).shortest()
+            text = self.next_keys.shortest_other(0, self.next_keys.known(frame.unnamed))
             if text is not None:
                 register, action = self._after_key(frame, 0, TRUE, self._member)
-                yield b'"' + text, register, action
+                yield text, register, action
 
 
 class _Tags:
@@ -309,7 +310,7 @@ class _Tags:
         self._trie: ShrinkingTrie | None = None
         if texts:
             codes = {text: tables.program(layout.STEP, s) for s, text in self.texts.items()}
-            spelled = {text: rule._spelled(text) or [] for text in texts}
+            spelled = {text: rule.next_keys.spelled(text) or [] for text in texts}
             self._trie = ShrinkingTrie(tables, spelled, codes)
 
     def root(self, texts: frozenset[Any]) -> int:
