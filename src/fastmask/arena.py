@@ -22,19 +22,11 @@ from .kernels.accept import accept_token, advance, next_bytes, read_tokens
 from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.descent import locate_leaf
 from .kernels.groups import SCRATCH
-from .kernels.lengths import adopt_root, bounded_node, count_characters
-from .kernels.lists import list_row
 from .kernels.naive import naive_row
-from .kernels.rows import (
-    fill_bitmask,
-    fill_growing,
-    join_rows,
-    link_node,
-    make_leaf,
-    make_question,
-)
+from .kernels.rows import fill_bitmask, fill_growing, join_rows, link_node, make_leaf
+from .roots import Roots
 from .rows import LEAST_BLOCK, Rows, keep_for_batches
-from .shared_rows import CharacterCounts, shared_rows
+from .shared_rows import shared_rows
 from .tables import Tables
 
 __all__ = ["Arena", "vacant_row_error"]
@@ -46,7 +38,6 @@ _LARGE = 256  # states of an automaton that has much room from the start
 _CELLS = {False: 1 << 9, True: 1 << 13}
 _LOCAL_STATES = {False: 1 << 8, True: 1 << 11}
 _CHANGES = 8  # a row is a list of changes up to one in as many words of it
-_AGAIN = -1 << 20  # something else had to be made first
 
 
 class Arena:
@@ -69,6 +60,7 @@ class Arena:
     __slots__ = (
         "__weakref__",
         "_fill_growing",
+        "_roots",
         "_shared",
         "accept_token",
         "clears",
@@ -94,6 +86,7 @@ class Arena:
         self.locate_leaf = machine_code(locate_leaf)
         self.clears = 0
         self.record = AddressRecord(layout.A_SIZE)
+        self._roots = Roots(tables, self.record, self._shared)
         words = self.record.words
         words[layout.A_COUNT] = layout.FIRST_CELL
         is_large = not tables.is_open and tables.n_states > _LARGE
@@ -418,147 +411,21 @@ class Arena:
         before = rows.n_nodes, int(words[layout.R_N_EVENTS])
         key = outcome if node >= 0 else outcome >> self.tables.shift
         if node < 0:
-            child = self._root(outcome)
+            child = self._roots.make(rows, outcome)
         elif node in rows.counting:
-            child = self._bounded(rows.counting[node], outcome)
+            state = rows.counting[node]
+            body = self._roots.body(state)
+            if rows.root(body) < 0:
+                self._grow(-1, body)  # and is asked again for the child
+                return
+            child = self._roots.bounded(rows, state, body, outcome)
         else:
-            child = self._walk(node, outcome)
-        if child == _AGAIN:
-            return
+            child = self._roots.walk(rows, node, outcome)
         if child < 0:
             words[layout.R_N_NODES], words[layout.R_N_EVENTS] = before
             self._resolve(child)
             return
         link_node(words, node, key, child)
-
-    def _walk(self, node: int, outcome: int) -> int:
-        """Walk the root of a state (node < 0) or a child; the new node or a status."""
-        rows = self.rows
-        rows.make_room()
-        return int(
-            make_leaf(
-                self.tables.record.words, self.record.words, rows.words, layout.NIL, node, outcome
-            )
-        )
-
-    def _root(self, state: int) -> int:
-        """Make the root of a state, the cheapest way; its node or a status."""
-        tables, rows = self.tables, self.rows
-        counted = tables.counted(state)
-        if counted is not None:
-            code = counted.program
-            node = int(make_question(self.record.words, rows.words, layout.LEFT, code))
-            if node >= 0:
-                rows.counting[node] = state
-            return node
-        if state in tables.listed:
-            return self._listed(*tables.listed[state])
-        name = tables.shared_name(state)
-        if name is None:
-            return self._walk(-1, state)
-        known = self._shared.root(name)
-        if known is None:
-            node = self._walk(-1, state)
-            if node >= 0:
-                self._share(name, node)
-            return node
-        row, places = known
-        end = -tables.end_column - 1
-        places = np.where(places < 0, end, places).astype(np.int32)
-        node = self._adopt(places, row.__array_interface__["data"][0])
-        if node >= 0:
-            rows.adopted.append(row)
-        return node
-
-    def _listed(self, data: U8, offsets: I32, low: int, high: int, depth: int) -> int:
-        """Make the root of a place in a list of texts; its node or a status."""
-        tables, rows = self.tables, self.rows
-        rows.make_room()
-        places = np.empty(tables.vocabulary.trie.n_nodes, np.int32)
-        n_places = list_row(
-            tables.record.words,
-            self.record.words,
-            rows.words,
-            data,
-            offsets,
-            low,
-            high,
-            depth,
-            places,
-        )
-        return self._adopt(places[:n_places])
-
-    def _adopt(self, places: I32, base: int = 0) -> int:
-        """Enter a root with the whole row at address ``base``, or else the one that was begun."""
-        rows = self.rows
-        rows.make_room()
-        return int(
-            adopt_root(self.tables.record.words, self.record.words, rows.words, places, base)
-        )
-
-    def _share(self, name: tuple[str, int], node: int) -> None:
-        """Keep a root for other grammars, if it asks for nothing but what lies below its frame."""
-        first, count = self.rows.node_events(node)
-        events = self.rows.record.bound(layout.R_EVENTS).reshape(-1, layout.EVENT)
-        own = events[first : first + count]
-        end = -self.tables.end_column - 1
-        places = own[:, 0]
-        if (own[:, 1:] == (layout.POP, 1, 0, 0)).all() and ((places >= 0) | (places == end)).all():
-            row = self.rows.whole_row(node)
-            row.flags.writeable = False
-            self._shared.keep(name, row, np.where(places < 0, -1, places).astype(np.int32))
-
-    def _bounded(self, state: int, outcome: int) -> int:
-        """The child of a counting state for what is left; its node or a status."""
-        tables, rows = self.tables, self.rows
-        counted = tables.counted(state)
-        assert counted is not None
-        body = state - counted.first + counted.plain
-        tables.make_state(body)
-        root = int(rows.record.bound(layout.R_ROOT)[body >> tables.shift]) - 1
-        if root < 0:
-            self._grow(-1, body)
-            return _AGAIN
-        # The low half is signed, and short of the spare characters.
-        left = ((outcome & 0xFFFF) ^ 0x8000) - 0x8000 + counted.spare
-        least = outcome >> 16
-        if outcome & 0xFFFF == tables.longest and least == 0:
-            return root
-        place = int(counted.places[(state - counted.first) >> tables.shift])
-        if place not in self._shared.counts:
-            counts = CharacterCounts(
-                np.zeros(tables.vocabulary.size, np.int16),
-                np.zeros(tables.vocabulary.trie.n_nodes, np.int16),
-            )
-            texts = counted.texts
-            count_characters(
-                tables.record.words,
-                self.record.words,
-                texts.classes,
-                texts.table,
-                place,
-                texts.start,
-                counted.behind,
-                *counts,
-            )
-            self._shared.counts[place] = counts
-        rows.make_room()
-        return int(
-            bounded_node(
-                tables.record.words,
-                self.record.words,
-                rows.words,
-                root,
-                left,
-                least,
-                self._shared.length_row(place, left, least, tables.words),
-                *self._shared.counts[place],
-                body,
-                counted.plain,
-                counted.missing,
-                counted.spare,
-            )
-        )
 
     def _enlarge_rows(self, more_nodes: bool = False) -> None:
         """Make room for all configurations there may be, and if need be for more tree nodes."""

@@ -54,6 +54,7 @@ class Rows:
         "limit",
         "record",
         "row_bytes",
+        "shift",
         "sizes",
         "views",
         "words",
@@ -64,6 +65,7 @@ class Rows:
         self.is_full = False
         self.sizes = (n_cells, n_nodes)
         self.row_bytes = 4 * tables.words
+        self.shift = tables.shift
         self.blocks: list[I32] = []
         self.views: dict[int, I32] = {}  # rows handed out, by leaf
         self.adopted: list[I32] = []  # rows of other grammars
@@ -92,7 +94,8 @@ class Rows:
     def enlarged(self, n_cells: int, n_nodes: int) -> Rows:
         """A new generation with the same contents and more room; it shares what does not grow."""
         rows: Rows = object.__new__(Rows)
-        rows.limit, rows.is_full, rows.row_bytes = self.limit, self.is_full, self.row_bytes
+        rows.limit, rows.is_full = self.limit, self.is_full
+        rows.row_bytes, rows.shift = self.row_bytes, self.shift
         rows.sizes = (n_cells, n_nodes)
         rows.blocks, rows.views, rows.adopted = self.blocks, self.views, self.adopted
         rows.counting, rows.doubtful = self.counting, self.doubtful
@@ -152,6 +155,10 @@ class Rows:
         if not self.flags(leaf) & layout.TEXTUAL:
             self.views[leaf] = row
         return row
+
+    def root(self, state: int) -> int:
+        """The tree node that is the root of a state (premultiplied), or -1."""
+        return int(self.record.bound(layout.R_ROOT)[state >> self.shift]) - 1
 
     def node_events(self, node: int) -> tuple[int, int]:
         """The first event of a tree node, and how many there are."""
