@@ -17,9 +17,7 @@ VOCABULARY = fm.Vocabulary(TOKENS, eos_token_ids=[10])
 
 def test_counts_by_hand():
     compiled = fm.GrammarCompiler(VOCABULARY).compile_gbnf(BRACKETS)
-    assert compiled.context_counts() == []
     matcher = fm.GrammarMatcher(compiled)
-    matcher.next_token_bitmask()
     # x [ ( and [x whatever lies below; x] if a bracket does; ] ) ]) [) y and the end never.
     (start,) = compiled.context_counts()
     assert start[2:] == (4, 6, 1)

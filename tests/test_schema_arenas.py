@@ -282,7 +282,7 @@ def test_texts_and_masks_are_the_same_beside_others(compiled, seed):
 
 
 def test_members_that_a_budget_cut_off_are_made_by_the_next_schema(compiled, monkeypatch):
-    one, two = ({"properties": {"a": {"maxLength": n}}} for n in (2, 3))
+    one, two = ({"items": {"properties": {"a": {"maxLength": n}}}} for n in (2, 3))
     arena = compiled(one).arena
     write_gap = SharedStates.write_gap
 
@@ -295,14 +295,14 @@ def test_members_that_a_budget_cut_off_are_made_by_the_next_schema(compiled, mon
     with monkeypatch.context() as patch:
         patch.setattr(SharedStates, "write_gap", give_up)
         with pytest.raises(fm.BudgetError):
-            matcher.accept_bytes(b'{"a": "x"}')
-    other = compiled({**one, "minProperties": 1})
+            matcher.accept_bytes(b'[{"a": "x"}]')
+    other = compiled({**one, "minItems": 1})
     assert other.arena is arena
-    assert holds(compiled, {"properties": {"c": True}}, b'{"c": 1}')
+    assert holds(compiled, {"items": {"properties": {"c": True}}}, b'[{"c": 1}]')
     for schema, longest in ((other, 2), (compiled(two), 3)):
         for n in range(5):
             matcher = fm.GrammarMatcher(schema)
-            assert matcher.accept_bytes(b'{"a": "' + n * b"x" + b'"}') is (n <= longest)
+            assert matcher.accept_bytes(b'[{"a": "' + n * b"x" + b'"}') is (n <= longest)
 
 
 @pytest.mark.parametrize("limit", [1.5e6, 2e6, float("inf")])

@@ -336,10 +336,9 @@ class Arena:
                     return status
                 self._provide(status)
 
-    def leaf(self, matcher: I64) -> tuple[Rows, int]:
-        """The leaf of a matcher's configuration, made if missing, and its generation of rows."""
+    def leaf_of(self, configuration: int) -> tuple[Rows, int]:
+        """The leaf of a configuration, made if missing, and its generation of rows."""
         with self.lock:
-            configuration = int(matcher[layout.M_CONFIGURATION])
             if configuration >= self.rows.sizes[0]:
                 self._enlarge_rows()
             row_of = self.rows.record.bound(layout.R_ROW_OF)
@@ -351,12 +350,9 @@ class Arena:
 
     def row_of_state(self, state: int) -> I32:
         """The row of a text that is in ``state`` of the root rule, with nothing below it."""
-        matcher = np.zeros(layout.M_SIZE, np.int64)
-        matcher[layout.M_TABLES] = self.tables.record.address
-        matcher[layout.M_ARENA] = self.record.address
         with self.lock:
-            matcher[layout.M_CONFIGURATION] = self.configuration(state)
-        rows, leaf = self.leaf(matcher)
+            configuration = self.configuration(state)
+        rows, leaf = self.leaf_of(configuration)
         return rows.view(leaf)
 
     def _make_leaf(self, configuration: int) -> int:

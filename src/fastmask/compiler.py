@@ -1,12 +1,13 @@
 """`GrammarCompiler` and `CompiledGrammar`: a grammar meets a vocabulary; who remembers what.
 
-Compiling makes the tables; rows are made when a text first reaches them. A compiler remembers
-compiled grammars by the grammar's digest and drops the least recently used once all of them
-together, rows included, hold more bytes than it was given.
+Compiling makes the tables and the row that texts begin with; all others are made when a text first
+reaches them. A compiler remembers compiled grammars by the grammar's digest and drops the least
+recently used once all of them together, rows included, hold more bytes than it was given.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter, OrderedDict
@@ -24,7 +25,7 @@ from ._locks import new_lock
 from ._types import as_integer, expect
 from .arena import Arena
 from .context import ContextCounts, context_counts
-from .errors import FormatError, GrammarError
+from .errors import BudgetError, FormatError, GrammarError
 from .grammar.core import Grammar
 from .grammar.ir import Schema
 from .schema_arenas import WORN, SchemaArenas, new_arena
@@ -127,6 +128,7 @@ class CompiledGrammar:
             self._begin_in(self._new_arena())
         else:
             self._begin_in(arenas.take(self._schema.source.policy_key))
+        self._make_first_row()
         networks = self.tables.networks
         self.stats = CompileStats(
             n_rules=len(networks.names) if networks else 1,
@@ -150,6 +152,12 @@ class CompiledGrammar:
         self._n_texts = 0
         self._used_by_first = 0.0
 
+    def _make_first_row(self) -> None:
+        """Make the row that every text begins with, so that no mask waits for its parts."""
+        arena, configuration = self._beginning
+        with contextlib.suppress(BudgetError):  # the mask that asks for it raises it
+            arena.leaf_of(configuration)
+
     def beginning(self) -> tuple[Arena, int]:
         """The arena and the configuration in which a text begins now."""
         arena, _ = self._beginning
@@ -159,6 +167,7 @@ class CompiledGrammar:
             for formulas in tables.formulas:
                 formulas.is_worn = formulas.share_used > WORN
             self._begin_in(self._new_arena() if tables.is_open else new_arena(tables, self._limit))
+            self._n_texts = 1
         return self._beginning
 
     def _is_worn(self, arena: Arena) -> bool:

@@ -298,7 +298,9 @@ class GrammarMatcher:
     def _leaf(self) -> tuple[Rows, int]:
         rows = self._arena.rows
         leaf = self._arena.locate_leaf(self._words, rows.words)
-        return (rows, leaf) if leaf >= 0 else self._arena.leaf(self._words)
+        if leaf >= 0:
+            return rows, leaf
+        return self._arena.leaf_of(int(self._words[layout.M_CONFIGURATION]))
 
     def _stop_row(self) -> I32:
         row: I32 = np.zeros(words_for(self.compiled.vocabulary.size), np.int32)

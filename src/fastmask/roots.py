@@ -1,10 +1,9 @@
 """Nodes of decision trees, made the cheapest way: most roots need no walk of their own.
 
 A walk over the token trie, which every state has for the last resort, costs what the state lets
-through. Three kinds of states do with less:
+through. Two kinds of states do with less:
 
 - one of an automaton that other grammars have too takes the row they share (`shared_rows`),
-- a place in a list of texts takes its row from the list itself,
 - one that counts the characters of a string asks how many are left, and the child for an answer is
   the row of the string without bounds and of the tokens that are short enough.
 """
@@ -15,14 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arrays import I32, AddressRecord
+from ._arrays import AddressRecord
 from .kernels import layout
 from .kernels.lengths import adopt_root, bounded_node, count_characters
-from .kernels.lists import list_row
 from .kernels.rows import make_leaf, make_question
 from .rows import Rows
 from .shared_rows import CharacterCounts, SharedRows
-from .tables import Listed, Tables
+from .tables import Tables
 
 if TYPE_CHECKING:
     from .embedding import Counted
@@ -60,8 +58,6 @@ class Roots:
             if node >= 0:
                 rows.counting[node] = state
             return node
-        if state in tables.listed:
-            return self._listed(rows, tables.listed[state])
         name = tables.shared_name(state)
         if name is None:
             return self.walk(rows, -1, state)
@@ -74,7 +70,10 @@ class Roots:
         row, places = known
         end = -tables.end_column - 1
         places = np.where(places < 0, end, places).astype(np.int32)
-        node = self._adopt(rows, places, row.__array_interface__["data"][0])
+        rows.make_room()
+        address = row.__array_interface__["data"][0]
+        words = tables.record.words, self._arena.words, rows.words
+        node = int(adopt_root(*words, places, address))
         if node >= 0:
             rows.adopted.append(row)
         return node
@@ -84,20 +83,6 @@ class Roots:
         rows.make_room()
         tables, arena = self._tables.record.words, self._arena.words
         return int(make_leaf(tables, arena, rows.words, layout.NIL, node, outcome))
-
-    def _listed(self, rows: Rows, place: Listed) -> int:
-        """Make the root of a place in a list of texts."""
-        rows.make_room()
-        tables = self._tables
-        places = np.empty(tables.vocabulary.trie.n_nodes, np.int32)
-        n_places = list_row(tables.record.words, self._arena.words, rows.words, *place, places)
-        return self._adopt(rows, places[:n_places])
-
-    def _adopt(self, rows: Rows, places: I32, base: int = 0) -> int:
-        """Enter a root with the whole row at address ``base``, or else the one that was begun."""
-        rows.make_room()
-        tables, arena = self._tables.record.words, self._arena.words
-        return int(adopt_root(tables, arena, rows.words, places, base))
 
     def _share(self, rows: Rows, name: tuple[str, int], node: int) -> None:
         """Keep a root for other grammars, if it asks for nothing but what lies below its frame."""

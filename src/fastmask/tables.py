@@ -17,7 +17,7 @@ import copy
 import functools
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .schema.formulas import Formulas
     from .vocabulary import Vocabulary
 
-__all__ = ["STEP_BUDGET", "Listed", "Tables"]
+__all__ = ["STEP_BUDGET", "Tables"]
 
 STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
@@ -53,19 +53,6 @@ _WIDE = 32  # bytes that a state reads, from which on grammars share its row
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
 _FIRST_INVALID_BYTE = 0xF5  # no UTF-8 text has a byte from here on: room for pseudo-columns
-
-
-class Listed(NamedTuple):
-    """A place in a sorted list of texts: a range of it, and how many bytes were read.
-
-    Text ``i`` is data[offsets[i]:offsets[i + 1]].
-    """
-
-    data: U8
-    offsets: I32
-    low: int
-    high: int
-    depth: int
 
 
 _first = operator.attrgetter("first")
@@ -149,8 +136,8 @@ class Tables:
         self._shared_automata: list[Dfa] = []
         self.lock = new_lock()
         self.record = AddressRecord(layout.T_SIZE)
-        #: States that are places in a list of texts, whose row is found from the list itself.
-        self.listed: dict[int, Listed] = {}
+        self._lists: dict[int, tuple[U8, I32]] = {}  # of texts, by the address of their bytes
+        self._n_places = 0  # in those, of which states are
         self._counted: list[Counted] = []
         self._embedded: list[Embedded] = []
         self.networks: Networks | None = None
@@ -510,9 +497,26 @@ class Tables:
     def list_texts(
         self, state: int, data: U8, offsets: I32, low: int, high: int, depth: int
     ) -> None:
-        """Say that ``state`` is a place in a list of texts, whose ends lead out of the frame."""
-        self.listed[state] = Listed(data, offsets, low, high, depth)
-        self.roots[state >> self.shift] = layout.MADE
+        """Say that ``state`` is a place in a sorted list of texts, whose ends leave the frame.
+
+        Text ``i`` is data[offsets[i]:offsets[i + 1]]. Those from ``low`` to ``high`` go on here,
+        behind ``depth`` bytes.
+        """
+        number = self._n_places
+        self._n_places = number + 1
+        places = self.record.bound(layout.T_PLACES)
+        at = layout.LISTED_PLACE * number
+        if at == places.size:
+            places = grown(places, 2 * places.size)
+            self.record.bind(layout.T_PLACES, places)
+        addresses = [array.__array_interface__["data"][0] for array in (data, offsets)]
+        self._lists[addresses[0]] = data, offsets
+        sizes = data.size, offsets.size
+        place = addresses[0], sizes[0], addresses[1], sizes[1], low, high, depth
+        places[at : at + layout.LISTED_PLACE] = place
+        index = state >> self.shift
+        self.models[2 * index] = number
+        self.roots[index] = layout.LISTED
 
     def defer(self, state: int, make: Callable[[int], None]) -> None:
         """Have ``make(state)`` write a state when a text first reaches it."""
@@ -602,6 +606,7 @@ class Tables:
             (layout.T_COLUMN_TOKENS, np.concatenate([*self._columns, np.zeros(1, np.int32)])),
             (layout.T_LIVE, self.live),
             (layout.T_LASTING, self.lasting),
+            (layout.T_PLACES, np.zeros(layout.LISTED_PLACE * 8, np.int64)),
         ):
             record.bind(slot, array)
         words = record.words

@@ -106,12 +106,13 @@ NO_ROOT = -1
 NO_MOVE = -2
 NO_CELL = -3
 
-# How the root of a state is made: by a walk, by the caller, or as that of a state nearly alike; or
-# it is not needed, since whatever comes, the state leaves the frame
+# How the root of a state is made: by a walk, by the caller, as that of a state nearly alike, from a
+# list of texts; or it is not needed, since whatever comes, the state leaves the frame
 WALKED = 0
 MADE = 1
 MODELLED = 2
 LEAVES = 3
+LISTED = 4
 
 # Row flags
 COMPLETE = 1  # the text may end here
@@ -157,8 +158,10 @@ T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
 T_LONGEST = 43  # bytes of the longest token
-T_ROOTS = 44  # uint8[states]: WALKED, MADE or MODELLED
-T_MODELS = 46  # int32[2 * states]: of a modelled state the body called instead, and its return
+T_ROOTS = 44  # uint8[states]: WALKED, MADE, MODELLED, LEAVES or LISTED
+# int32[2 * states]: of a modelled state the body called instead, and its return; of a listed one
+# its number among T_PLACES
+T_MODELS = 46
 # int64[2 * (1 + n)]: the hash table's mask and a blank, since readers take no lock and one address
 # has to tell all; then keys (register + 1) << 32 | symbol, or 0, and moves register << 32 | action
 T_MOVES = 41
@@ -182,7 +185,17 @@ T_IS_OPEN = 77  # whether the front end makes the automaton as texts reach it
 T_RULES = 78  # int64[6 * n]: what plain objects ask for
 T_SETS = 80  # int64[n]: sets of more keys than a word has bits, each some words in a row
 T_N_SETS = 82  # words of them in use
-T_SIZE = 83
+T_PLACES = 83  # int64[7 * n]: places in lists of texts
+T_SIZE = 85
+
+# A place in a sorted list of texts: the texts one behind the other and where they begin (uint8[n]
+# and int32[n + 1]), which of them go on here, from low to high, and behind how many bytes.
+LISTED_PLACE = 7
+LISTED_TEXTS = 0
+LISTED_OFFSETS = 2
+LISTED_LOW = 4
+LISTED_HIGH = 5
+LISTED_DEPTH = 6
 
 HIGH = 40  # the group of first bytes of characters beyond ASCII
 NO_GROUP = 44  # and of bytes that no character begins with

@@ -16,17 +16,12 @@ from .layout import (
     A_NEEDED,
     EVENT,
     EXPAND,
-    LEAF,
     NEED_EXPANSION,
     NEED_SPACE,
     NODE,
-    NODE_ACTION,
     NODE_BASE,
-    NODE_DEPTH,
     NODE_EVENTS,
     NODE_FIRST_EVENT,
-    NODE_FLAGS,
-    NODE_KIND,
     POP,
     R_EVENTS,
     R_FREE_ADDRESS,
@@ -47,7 +42,7 @@ from .layout import (
     T_WORDS,
 )
 from .step import miss
-from .writing import begin_row, keep_row, shorten_row, write_row
+from .writing import begin_row, enter_root, shorten_row, write_row
 
 
 @kernel(
@@ -181,24 +176,16 @@ def bounded_node(
                 events[EVENT * count + field] = events[EVENT * i + field]
             count += 1
     rows[R_N_EVENTS] = count
-    at = NODE * node
-    nodes[at + NODE_KIND] = POP if count > start else LEAF
-    nodes[at + NODE_DEPTH] = 1
-    nodes[at + NODE_ACTION] = 0
-    nodes[at + NODE_FIRST_EVENT] = start
-    nodes[at + NODE_EVENTS] = count - start
-    nodes[at + NODE_FLAGS] = 0
     shorten_row(tables, arena, rows, np.int64(nodes[NODE * model + NODE_BASE]))
-    keep_row(tables, arena, rows, node)
-    rows[R_N_NODES] = node + 1
+    enter_root(tables, arena, rows, node, start)
     return node
 
 
 @kernel("int64(int64[::1], int64[::1], int64[::1], int32[::1], int64)")
 def adopt_root(tables, arena, rows, places, base):
-    """Enter a root that was not walked: its row, and the places where it leaves the frame.
+    """Enter a root that was made for another grammar.
 
-    The row is the whole one at address ``base``, or, if that is 0, the one that was begun.
+    Its row is the whole one at address ``base``, and it leaves the frame at ``places``.
     """
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)
@@ -219,15 +206,6 @@ def adopt_root(tables, arena, rows, places, base):
         events[at + 3] = 0
         events[at + 4] = 0
     rows[R_N_EVENTS] = start + places.size
-    at = NODE * node
-    nodes[at + NODE_KIND] = POP if places.size > 0 else LEAF
-    nodes[at + NODE_DEPTH] = 1
-    nodes[at + NODE_ACTION] = 0
-    nodes[at + NODE_FIRST_EVENT] = start
-    nodes[at + NODE_EVENTS] = places.size
-    nodes[at + NODE_FLAGS] = 0
-    if base != 0:
-        begin_row(arena, base)
-    keep_row(tables, arena, rows, node)
-    rows[R_N_NODES] = node + 1
+    begin_row(arena, base)
+    enter_root(tables, arena, rows, node, start)
     return node

@@ -13,9 +13,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._jit import inner, kernel, view_i16, view_i32, view_u8
+from .._jit import inner, view_i16, view_i32, view_i64, view_u8
 from .layout import (
+    A_NEEDED,
     A_STATE,
+    LISTED_DEPTH,
+    LISTED_HIGH,
+    LISTED_LOW,
+    LISTED_OFFSETS,
+    LISTED_PLACE,
+    LISTED_TEXTS,
+    NEED_SPACE,
+    NODE,
+    POP,
+    R_EVENTS,
+    R_FIRST_EVENT,
+    R_N_EVENTS,
+    R_N_NODES,
+    R_NODES,
+    T_PLACES,
     T_TRIE_BYTE,
     T_TRIE_DEPTH,
     T_TRIE_FIRST,
@@ -23,9 +39,8 @@ from .layout import (
     T_TRIE_ORDER,
     T_TRIE_SKIP,
 )
-from .writing import begin_row, set_tokens
-
-__all__ = ["list_row"]
+from .step import emit
+from .writing import begin_row, enter_root, set_tokens
 
 _ENDED = -1  # instead of the end of a range: the text has ended
 
@@ -47,17 +62,27 @@ def first_not_below(data, offsets, low, high, place, byte):
     return low
 
 
-@kernel(
-    "int64(int64[::1], int64[::1], int64[::1], uint8[::1], int32[::1], int64, int64, int64,"
-    " int32[::1])"
-)
-def list_row(tables, arena, rows, data, offsets, low, high, depth, places):
-    """Begin the row of tokens that go on with one of texts[low:high] behind ``depth`` bytes.
+@inner
+def list_root(tables, arena, rows, number):
+    """Enter the root of a place in a list of texts; 0 or a status.
 
-    Text ``i`` is data[offsets[i]:offsets[i + 1]]; none may begin another. ``places`` has room
-    for every trie node; it gets those at which a token goes on behind the end of a text. Returns
-    how many there are.
+    Its row has the tokens that go on with one of the texts, and it has an event wherever a token
+    goes on behind the end of one. No text may begin another.
     """
+    lists = view_i64(tables, T_PLACES)
+    at = LISTED_PLACE * number
+    data = view_u8(lists, at + LISTED_TEXTS)
+    offsets = view_i32(lists, at + LISTED_OFFSETS)
+    depth = np.int64(lists[at + LISTED_DEPTH])
+    events = view_i32(rows, R_EVENTS)
+    nodes = view_i64(rows, R_NODES)
+    arena[A_NEEDED] = 0
+    node = np.int64(rows[R_N_NODES])
+    if NODE * (node + 1) > nodes.size:
+        arena[A_NEEDED] = -R_NODES
+        return np.int64(NEED_SPACE)
+    start = np.int64(rows[R_N_EVENTS])
+    rows[R_FIRST_EVENT] = start
     byte = view_u8(tables, T_TRIE_BYTE)
     depths = view_i16(tables, T_TRIE_DEPTH)
     skip = view_i32(tables, T_TRIE_SKIP)
@@ -65,10 +90,9 @@ def list_row(tables, arena, rows, data, offsets, low, high, depth, places):
     order = view_i32(tables, T_TRIE_ORDER)
     ranges = view_i32(arena, A_STATE)
     half = ranges.size // 2
-    count = np.int64(0)
     begin_row(arena, 0)
-    ranges[0] = low
-    ranges[half] = high
+    ranges[0] = lists[at + LISTED_LOW]
+    ranges[half] = lists[at + LISTED_HIGH]
     v = np.int64(0)
     last = np.int64(tables[T_TRIE_NODES])
     while v < last:
@@ -76,8 +100,7 @@ def list_row(tables, arena, rows, data, offsets, low, high, depth, places):
         below = np.int64(ranges[level])
         above = np.int64(ranges[half + level])
         if above == _ENDED:
-            places[count] = v
-            count += 1
+            emit(events, rows, arena, v, POP, np.int64(1), np.int64(0), np.int64(0))
             v = np.int64(skip[v])
             continue
         place = depth + level
@@ -96,4 +119,7 @@ def list_row(tables, arena, rows, data, offsets, low, high, depth, places):
         ranges[half + level + 1] = above
         set_tokens(tables, arena, rows, order, first[v], first[v + 1])
         v += 1
-    return count
+    if arena[A_NEEDED] != 0:
+        return np.int64(NEED_SPACE)
+    enter_root(tables, arena, rows, node, start)
+    return np.int64(0)

@@ -30,6 +30,7 @@ from .layout import (
     FULL,
     LEAF,
     LEFT,
+    LISTED,
     M_ARENA,
     M_CONFIGURATION,
     M_SIZE,
@@ -75,6 +76,7 @@ from .layout import (
     TEXTUAL,
     VACANT,
 )
+from .lists import list_root
 from .patch import patch_root
 from .step import miss
 from .writing import has_room, keep_row, row_flags, shorten_row, write_row
@@ -243,6 +245,9 @@ def grow_leaf(tables, arena, rows, cell, node, outcome):
             )
             if status >= 0:
                 status = np.int64(grow_tree(tables, arena, rows, status, 0))
+        elif node < 0 and ways[outcome >> shift] == LISTED:
+            number = np.int64(models[2 * (outcome >> shift)])
+            status = np.int64(list_root(tables, arena, rows, number))
         else:
             status = np.int64(grow_tree(tables, arena, rows, node, outcome))
         if status < 0:
