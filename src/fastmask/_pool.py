@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ROWS", "TABLES", "Pool"]
+__all__ = ["ROWS", "TABLES", "Clearing", "Pool"]
 
 _LARGE_BYTES = 1 << 22
 _MOST = 48  # arrays kept of each kind
 _MOST_CLEARED = 1 << 24  # elements: to clear more costs as much as new pages
+_CLEARED_AT_ONCE = 1 << 15  # elements
 
 
 def _zeros(size: int, dtype: Any) -> npt.NDArray[Any]:
@@ -66,6 +67,53 @@ class Pool:
         kept = self._free.setdefault((array.size, array.dtype.str), [])
         if len(kept) < _MOST and sum(part.stop - part.start for part in used) <= _MOST_CLEARED:
             kept.append((array, [*used]))
+
+
+class Clearing:
+    """An array of `Pool.take_used` that is cleared from the front, as far as it comes into use.
+
+    Parameters
+    ----------
+    array : ndarray
+    used : list of slice
+        What is not clear of it, ascending.
+    """
+
+    def __init__(self, array: npt.NDArray[Any], used: list[slice]) -> None:
+        self._array = array
+        self._ahead = used
+        self._behind: list[slice] = []
+        self._end = 0
+
+    def clear(self, end: int) -> None:
+        """Clear elements below ``end`` that nobody wrote, and some more."""
+        if end > self._end:
+            for part in self._cut(end + _CLEARED_AT_ONCE):
+                self._array[part] = 0
+
+    def skip(self, end: int) -> None:
+        """Say that every element below ``end`` that is not clear was written."""
+        if end > self._end:
+            self._cut(end)
+
+    def leave(self, end: int) -> None:
+        """Leave elements below ``end`` as they are."""
+        self._behind += self._cut(end)
+
+    def unclear(self) -> list[slice]:
+        """What nobody wrote since and is not clear."""
+        return [*self._behind, *self._ahead]
+
+    def _cut(self, end: int) -> list[slice]:
+        """What is not clear below ``end``; others know no more of it."""
+        cut = []
+        while self._ahead and self._ahead[0].start < end:
+            part = self._ahead.pop(0)
+            if part.stop > end:
+                self._ahead.insert(0, slice(end, part.stop))
+            cut.append(slice(part.start, min(part.stop, end)))
+        self._end = max(end, self._end)
+        return cut
 
 
 #: Arrays of tables, all zero when they are taken.

@@ -20,20 +20,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from ._arrays import I32, I64, U8, AddressRecord, grown
 from ._locks import new_lock
-from ._pool import TABLES
+from ._pool import TABLES, Clearing
 from .automata import Dfa
-from .errors import BudgetError, GrammarError
+from .errors import BudgetError
 from .grammar.core import Grammar
 from .grammar.ir import Schema, Tokens, postorder
 from .kernels import layout
 from .kernels.members import write_steps
 from .networks import Networks
 from .registers import MOST_MOVES, Registers
-from .rule_columns import Columns, first_columns, follow_columns, plain_moves, repeats
+from .rule_actions import RuleActions
+from .rule_columns import Columns
+from .token_classes import token_classes
 from .vocabulary.groups import PLAIN
 from .vocabulary.record import vocabulary_record
 
@@ -48,7 +49,6 @@ STEP_BUDGET = 2_000_000
 _MAX_ACTIONS = 100_000_000
 _OPEN_STATES = 1 << 17
 _OPEN_PROGRAMS = 1 << 18
-_CLEARED_AT_ONCE = 128  # states
 _WIDE = 32  # bytes that a state reads, from which on grammars share its row
 
 _MANY, _FINAL, _DONE, _FIRST_STATE = 1, 2, 3, 4
@@ -126,7 +126,6 @@ class Tables:
         self.step_budget = step_budget
         self.formulas: list[Formulas] = []
         self._columns: list[I32] = []
-        self._classes_of: dict[Tokens, list[int]] = {}
         self._codes: dict[tuple[int, ...], int] = {}
         self._deferred: dict[int, Callable[[int], None]] = {}
         #: Whether items of arrays are read off the text, so that not every mask is known without.
@@ -150,52 +149,17 @@ class Tables:
             self.n_states = _FIRST_STATE
             self._make_room()
         else:
-            sets = _leaves(grammar, Tokens)
-            if sets:
-                self._classify_tokens(sets)
+            self._columns, classes_of = token_classes(vocabulary, _leaves(grammar, Tokens))
             schemas = _leaves(grammar, Schema)
             self.is_open = bool(schemas)
             self.networks = Networks(
                 grammar,
-                self._classes_of.__getitem__,
+                classes_of.__getitem__,
                 schemas,
                 _absent_bytes(vocabulary),
             )
             self._lay_out(self.networks, schemas)
         self._bind()
-
-    def _classify_tokens(self, sets: list[Tokens]) -> None:
-        """Sets of atomic tokens into disjoint classes, one pseudo-column each."""
-        members = np.stack([self._members(tokens) for tokens in sets], axis=1)
-        signatures, class_of = np.unique(members, axis=0, return_inverse=True)
-        self._classes_of = {tokens: [] for tokens in sets}
-        for number, signature in enumerate(signatures):
-            if signature.any():
-                for k in np.flatnonzero(signature).tolist():
-                    self._classes_of[sets[k]].append(len(self._columns))
-                ids = np.flatnonzero(class_of.reshape(-1) == number)
-                self._columns.append(ids.astype(np.int32))
-
-    def _members(self, tokens: Tokens) -> npt.NDArray[np.bool_]:
-        """The token ids that a set of atomic tokens holds, bool[size]."""
-        vocabulary = self.vocabulary
-        members = np.zeros(vocabulary.size, np.bool_)
-        for item in tokens.items:
-            if isinstance(item, str):
-                ids = vocabulary.ids_of(item.encode())
-                if not ids:
-                    raise GrammarError(f"the vocabulary has no token {item!r}")
-                members[ids] = True
-            elif 0 <= item < vocabulary.size:
-                members[item] = True
-            else:
-                raise GrammarError(
-                    f"token id {item} is outside the vocabulary of {vocabulary.size} ids"
-                )
-        if tokens.negated:
-            members = ~members & (np.diff(vocabulary.token_offsets) > 0)
-            members[list(vocabulary.eos_token_ids)] = False
-        return members
 
     @property
     def absent_bytes(self) -> bytes:
@@ -216,25 +180,17 @@ class Tables:
         self.n_states = int(self._rule_offsets[-1])
         self._make_room()
         bases = [int(offset) - 1 for offset in self._rule_offsets[:-1]]  # state 0 of each is dead
-        calls = [networks.calls(a) for a in automata]
-        moves = [
-            plain_moves(a, base, columns, networks.n_callees)
-            for a, base in zip(automata, bases, strict=True)
-        ]
-        n_rules = len(networks.names)
-        first, ranks = first_columns(automata, calls, moves, columns, n_rules, len(schemas))
-        follow = follow_columns(automata, calls, moves, columns, first, entry)
+        rules = RuleActions(networks, automata, bases, entry, columns, len(schemas))
         # Callees: the rules, then the schemas.
         starts = [(bases[i] + a.start) << self.shift for i, a in enumerate(networks.automata)]
         starts += map(self.add_schema, schemas)
         for i, automaton in enumerate(automata):
             n_choices = self._n_alts
-            block = self._actions(
-                i, automaton, calls[i], moves[i], first, follow[i], starts, ranks, bases[i]
-            )
+            block = rules.of(self, i, starts)
             last = bases[i] + automaton.n_states
             self.actions[bases[i] + 1 : last, : self.n_columns] = block[1:]
-            if not calls[i] and self._n_alts == n_choices and i != entry and not self._columns:
+            makes_choices = self._n_alts > n_choices
+            if not (rules.calls[i] or makes_choices or self._columns) and i != entry:
                 self.share(automaton, bases[i] + 1)
                 wide = automaton.live_bytes()[1:] >= _WIDE
                 self.roots[bases[i] + 1 : last] = np.where(wide, layout.MADE, 0)
@@ -267,9 +223,8 @@ class Tables:
             raise BudgetError("table cells", _MAX_ACTIONS, "use smaller repetition counts")
         # Untouched pages of a zeroed array cost nothing.
         size = self.max_states << self.shift
-        actions, self._uncleared = TABLES.take_used(size, np.int32)
-        self._n_cleared = 0
-        self._left_uncleared: list[slice] = []
+        actions, used = TABLES.take_used(size, np.int32)
+        self._clearing = Clearing(actions, used)
         self.actions: I32 = actions.reshape(self.max_states, -1)
         self.clear(self.n_states)
         self.final_state = _FINAL << self.shift
@@ -332,8 +287,8 @@ class Tables:
             embedded.clear(self.actions)
             parts.append(slice(begin, embedded.first))
             begin = embedded.behind
-        parts += [slice(begin, self.n_states << self.shift), *self._uncleared]
-        return sorted([*parts, *self._left_uncleared], key=lambda part: part.start)
+        parts += [slice(begin, self.n_states << self.shift), *self._clearing.unclear()]
+        return sorted(parts, key=lambda part: part.start)
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -347,32 +302,17 @@ class Tables:
         if is_dead:
             self.clear(first + n)
         else:
-            self._left_uncleared += self._cut_uncleared(first + n)
+            self._clearing.leave((first + n) << self.shift)
         self.n_states = first + n
         return first << self.shift
 
     def clear(self, n: int) -> None:
         """Have the first ``n`` states dead where nobody wrote them, and some more."""
-        if n > self._n_cleared:
-            for part in self._cut_uncleared(n + _CLEARED_AT_ONCE):
-                self.actions.reshape(-1)[part] = 0
+        self._clearing.clear(n << self.shift)
 
     def skip_clearing(self, n: int) -> None:
         """Say that every state of the first ``n`` that is not clear was written."""
-        if n > self._n_cleared:
-            self._cut_uncleared(n)
-
-    def _cut_uncleared(self, n: int) -> list[slice]:
-        """What is not cleared of the first ``n`` states; others know no more of it."""
-        end = n << self.shift
-        cut = []
-        while self._uncleared and self._uncleared[0].start < end:
-            part = self._uncleared.pop(0)
-            if part.stop > end:
-                self._uncleared.insert(0, slice(end, part.stop))
-            cut.append(slice(part.start, min(part.stop, end)))
-        self._n_cleared = max(n, self._n_cleared)
-        return cut
+        self._clearing.skip(n << self.shift)
 
     @property
     def has_used_half(self) -> bool:
@@ -538,44 +478,6 @@ class Tables:
             at = bisect.bisect(self._embedded, state, key=_first) - 1
             if at >= 0:
                 self._embedded[at].write(state)
-
-    def _actions(
-        self,
-        number: int,
-        automaton: Dfa,
-        calls: list[tuple[int, int, int]],
-        moves: I32,
-        first: npt.NDArray[np.bool_],
-        follow: npt.NDArray[np.bool_],
-        starts: list[int],
-        ranks: list[int],
-        base: int,
-    ) -> I32:
-        """Actions of one automaton's states, int32[n_states, n_columns]."""
-        block = moves << self.shift
-        accepting = automaton.labels != 0
-        count = (moves != 0).astype(np.int32)
-        pushes: list[tuple[int, int, npt.NDArray[np.bool_]]] = []
-        only_returns = accepting & ~automaton.table.any(axis=1)
-        for state, callee, back in calls:
-            # A call needs no frame if nothing is left to do behind it but return (Leo 1991), or
-            # only what the callee, which is the same rule, could have gone on with itself.
-            is_tail = only_returns[back] or (callee == number and repeats(automaton, back))
-            target = 0 if is_tail else (base + back) << self.shift
-            code = self.program(layout.PUSH, starts[callee], target, ranks[callee])
-            pushes.append((state, code, first[callee]))
-            block[state, (count[state] == 0) & first[callee]] = code
-            count[state] += first[callee]
-        returns = accepting[:, None] & (follow[None, :] | (count == 0))
-        block[returns & (count == 0)] = layout.RETURN
-        count += returns
-        for state, column in zip(*np.nonzero(count > 1), strict=True):
-            options = [code for s, code, begins in pushes if s == state and begins[column]]
-            options.append(int(moves[state, column]) << self.shift)
-            if returns[state, column]:
-                options.append(layout.RETURN)
-            block[state, column] = self.choice(options)
-        return block
 
     # --- the record ------------------------------------------------------------------------------
 
