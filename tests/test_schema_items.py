@@ -596,3 +596,22 @@ def test_where_items_are_endless_no_text_is_read_for_every_mask():
         matcher.next_token_bitmask()
         assert matcher.accept_bytes("c")
     assert len(compiled.tables.registers.texts) < 10
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 7, 2**31, 2**63 + 1, 10**30, None])
+@pytest.mark.parametrize("least", [0, 1, 2, 7, 2**63 + 1, 1e300])
+def test_items_are_counted_whatever_the_bounds(least, most):
+    if most is not None and least > most:
+        return
+    schema = {"type": "array", "items": {"type": "boolean"}, "minItems": least}
+    if most is not None:
+        schema["maxItems"] = most
+    compiled = fm.GrammarCompiler(VOCABULARY).compile_json_schema(schema, whitespace="none")
+    for n in range(10):
+        matcher = fm.GrammarMatcher(compiled)
+        text = json.dumps([True] * n, separators=(",", ":")).encode()
+        fits = most is None or n <= most
+        assert matcher.accept_bytes(text[:-1]) == fits
+        if fits:
+            assert (matcher.next_token_bitmask() == matcher.naive_row()).all()
+            assert matcher.accept_bytes(b"]") == (least <= n)

@@ -23,6 +23,7 @@ __all__ = ["LEAST_BLOCK", "Rows", "held_rows", "keep_for_batches"]
 LEAST_BLOCK = 8  # whole rows
 _CHAINS = 1 << 12
 _LARGEST_BLOCK = 64
+_EDGE = 4  # of a hash table that is half empty, as far as it is filled
 
 
 def _edge_room(n_nodes: int) -> int:
@@ -94,7 +95,7 @@ class Rows:
     def enlarged(self, n_cells: int, n_nodes: int) -> Rows:
         """A new generation with the same contents and more room; it shares what does not grow."""
         rows: Rows = object.__new__(Rows)
-        rows.limit, rows.is_full = self.limit, self.is_full
+        rows.limit = self.limit
         rows.row_bytes, rows.shift = self.row_bytes, self.shift
         rows.sizes = (n_cells, n_nodes)
         rows.blocks, rows.views, rows.adopted = self.blocks, self.views, self.adopted
@@ -113,12 +114,14 @@ class Rows:
             copy_edges(self.record.bound(layout.R_EDGES), edges)
         rows.record.bind(layout.R_NODES, nodes)
         rows.record.bind(layout.R_EDGES, edges)
+        rows._look_at_limit()
         return rows
 
     def make_room_for_events(self, slot: int) -> None:
         """Make room for more events, or places, of which who reads without a lock knows nothing."""
         events = self.record.bound(slot)
         self.record.bind(slot, grown(events, 4 * events.size))
+        self._look_at_limit()
 
     @property
     def n_nodes(self) -> int:
@@ -127,15 +130,22 @@ class Rows:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of rows in use, their share of the trees included."""
-        return 4 * int(self.words[layout.R_N_WORDS])
+        """Bytes of rows and trees in use; rows handed out are left out."""
+        words = self.words
+        narrow = words[layout.R_N_WORDS] + layout.EVENT * words[layout.R_N_EVENTS]
+        wide = layout.NODE * words[layout.R_N_NODES] + _EDGE * words[layout.R_N_EDGES]
+        return 4 * int(narrow) + 8 * int(wide)
+
+    def _look_at_limit(self) -> None:
+        self.is_full = self.used_bytes >= self.limit
 
     def add_block(self) -> None:
         """Make room for more rows; what is left of the last block will not be used."""
         # Small first, since many grammars need few rows.
-        used, left = self.used_bytes, self.limit - self.used_bytes
-        self.is_full = left <= 0
-        size = min(_LARGEST_BLOCK, max(LEAST_BLOCK, min(used, left) // self.row_bytes))
+        self._look_at_limit()
+        used = self.used_bytes
+        rows = min(used, self.limit - used) // self.row_bytes
+        size = min(_LARGEST_BLOCK, max(LEAST_BLOCK, rows))
         block = ROWS.take(size * (self.row_bytes // 4), np.int32)
         self.blocks.append(block)
         self.words[layout.R_FREE] = block.size
@@ -153,6 +163,8 @@ class Rows:
         row = self.whole_row(leaf)
         row.flags.writeable = False
         if not self.flags(leaf) & layout.TEXTUAL:
+            if self.used_bytes + self.row_bytes * len(self.views) >= self.limit:
+                self.views.clear()  # who holds one keeps it
             self.views[leaf] = row
         return row
 

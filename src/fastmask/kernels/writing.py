@@ -43,9 +43,6 @@ from .layout import (
     WHOLE,
 )
 
-#: What a row takes beside its words, in words: about a tree node, an edge and some events.
-_NODE_WORDS = 32
-
 
 @inner
 def apply_changes(base, changes, row):
@@ -209,7 +206,7 @@ def keep_row(tables, arena, rows, node):
     nodes[at + NODE_N_CHANGES] = n
     rows[R_FREE] -= taken
     rows[R_FREE_ADDRESS] += 4 * taken
-    rows[R_N_WORDS] += taken + _NODE_WORDS
+    rows[R_N_WORDS] += taken
 
 
 @inner

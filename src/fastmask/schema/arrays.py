@@ -29,6 +29,7 @@ __all__ = ["ArrayRule"]
 
 _NONE: frozenset[Any] = frozenset()
 _QUOTE = 0x22
+_MOST_COMMAS = 1 << 62  # more than a text holds
 
 
 class _Seen(NamedTuple):
@@ -211,7 +212,10 @@ class ArrayRule:
         )
         registers.define(comma, layout.ITEM, action=self._next)
         registers.define(close, layout.CLOSE, action=self._closing)
-        rule = registers.new_rule(None, 0, 0, max(c.shortest - 1, 0), max((c.longest or 0) - 1, 0))
+        least, most = (
+            min(max((items or 0) - 1, 0), _MOST_COMMAS) for items in (c.shortest, c.longest)
+        )
+        rule = registers.new_rule(None, 0, 0, least, most)
         return program(layout.SET, registers.object_register(rule, 0, 0, 0), 0, opening)
 
     def _write_listed(self, listed: ListedItems) -> int:
