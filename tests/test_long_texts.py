@@ -145,7 +145,7 @@ def test_a_matcher_holds_few_bytes_a_token():
     before = matcher.compiled.memory_size_bytes
     assert matcher.accept_tokens([LETTER] * 10_000) == 10_000
     assert matcher.compiled.memory_size_bytes == before
-    assert matcher._history.nbytes <= 9 * 11_002
+    assert matcher._history.steps.nbytes <= 9 * 11_002
 
 
 @pytest.mark.large

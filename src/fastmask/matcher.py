@@ -6,10 +6,9 @@ step. Rollback and fork copy an integer: a fork shares the frozen history and ow
 
 from __future__ import annotations
 
-import math
-import time
+import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,10 @@ from ._types import as_integer, expect
 from .arena import vacant_row_error
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
+from .draft_tree import fill_draft_tree
 from .errors import BitmaskError, MatcherError
 from .foresight import tell_tokens
+from .history import History
 from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_text
@@ -29,22 +30,8 @@ from .texts import last_value
 
 __all__ = ["GrammarMatcher"]
 
-_FIRST_HISTORY = 256
-
-
 _UNSEEN = object()
 _NO_ROWS: I32 = np.zeros((0, 0), np.int32)
-_NO_STEPS: I32 = np.zeros(0, np.int32)
-
-
-class _Segment(NamedTuple):
-    """Frozen history that matchers share: (configuration, token) before each step."""
-
-    before: _Segment | None
-    start: int
-    steps: I32
-    texts: list[bytes]
-    length: int
 
 
 class GrammarMatcher:
@@ -75,13 +62,10 @@ class GrammarMatcher:
         "_arena",
         "_bitmask",
         "_bitmask_rows",
-        "_frozen",
         "_history",
         "_own_stops",
-        "_start",
         "_stops",
         "_terminate_early",
-        "_texts",
         "_words",
         "compiled",
     )
@@ -122,13 +106,9 @@ class GrammarMatcher:
         self._arena, configuration = self.compiled.beginning()
         self._words[layout.M_TABLES] = self._arena.tables.record.address
         self._words[layout.M_ARENA] = self._arena.record.address
-        self._frozen: _Segment | None = None
-        self._start = 0
-        self._own_history(np.zeros(2 * _FIRST_HISTORY, np.int32))
-        self._texts: list[bytes] = []  # of steps over bytes, whose token is -1 - index
+        self._history = History(self._words, self.compiled.vocabulary)
         self._words[layout.M_CONFIGURATION] = configuration
         self._words[layout.M_TERMINATED] = 0
-        self._words[layout.M_LENGTH] = 0
         if self._terminate_early and self.is_completed():
             self._words[layout.M_TERMINATED] = 1
 
@@ -136,11 +116,6 @@ class GrammarMatcher:
         """The address of the matcher's record, which batches pass to kernels."""
         self._address = int(self._words.__array_interface__["data"][0])
         return self._address
-
-    def _own_history(self, steps: I32) -> None:
-        self._history = steps
-        self._words[layout.M_HISTORY] = steps.__array_interface__["data"][0]
-        self._words[layout.M_HISTORY + 1] = steps.size
 
     @property
     def stop_token_ids(self) -> tuple[int, ...]:
@@ -309,8 +284,7 @@ class GrammarMatcher:
         return row
 
     def _place(self) -> str:
-        steps = self._start + int(self._words[layout.M_LENGTH])
-        return f"after {steps} steps"
+        return f"after {self._history.n_steps} steps"
 
     def next_token_bitmask(self) -> I32:
         """The mask of the next token as a read-only int32[words] row, without a copy.
@@ -388,8 +362,12 @@ class GrammarMatcher:
 
     def _accept_slowly(self, token_id: int) -> bool:
         arena = self._arena
-        with arena.lock:
-            status = accept_text(self._words, arena.rows.words, token_id)
+        status = layout.NEED_LOCK
+        if self._history.make_room():
+            status = arena.accept_token(self._words, token_id)
+        if status == layout.NEED_LOCK:
+            with arena.lock:
+                status = accept_text(self._words, arena.rows.words, token_id)
         if status != layout.NEED_LOCK:
             if status and self._terminate_early:
                 self._terminate_if_completed()
@@ -411,10 +389,15 @@ class GrammarMatcher:
                 if lives:
                     configuration = self._arena.union(configuration, result)
         if configuration == 0 and is_stop and self.is_completed():
-            self._push(int(self._words[layout.M_CONFIGURATION]), token_id)
+            self._history.push(int(self._words[layout.M_CONFIGURATION]), token_id)
             self._words[layout.M_TERMINATED] = 1
             return True
-        return self._go_to(configuration, token_id)
+        if configuration == 0:
+            return False
+        self._history.push(configuration, token_id)
+        if self._terminate_early:
+            self._terminate_if_completed()
+        return True
 
     def _read(self, data: U8, configuration: int = 0, ahead: bytes | bytearray = b"") -> int:
         """The configuration behind ``data``, 0 if it is refused.
@@ -446,47 +429,7 @@ class GrammarMatcher:
 
     def _tails(self, ahead: bytes) -> Callable[[int], bytes]:
         """What gives the last so many bytes read so far, with ``ahead`` behind them."""
-
-        def tail(size: int) -> bytes:
-            parts = [ahead]
-            missing = size - len(ahead)
-            tokens = self.compiled.vocabulary.tokens
-            steps, texts, length = self._history, self._texts, int(self._words[layout.M_LENGTH])
-            segment = self._frozen
-            while missing > 0:
-                while length > 0 and missing > 0:
-                    length -= 1
-                    token = int(steps[2 * length + 1])
-                    parts.append(tokens[token] if token >= 0 else texts[-1 - token])
-                    missing -= len(parts[-1])
-                if segment is None:
-                    break
-                steps, texts, length = segment.steps, segment.texts, segment.length
-                segment = segment.before
-            return b"".join(reversed(parts))[-size:]
-
-        return tail
-
-    def _go_to(self, configuration: int, token: int) -> bool:
-        """Take the step to a configuration, unless it is 0."""
-        if configuration == 0:
-            return False
-        self._push(configuration, token)
-        if self._terminate_early:
-            self._terminate_if_completed()
-        return True
-
-    def _push(self, configuration: int, token: int) -> None:
-        length = int(self._words[layout.M_LENGTH])
-        if 2 * length >= self._history.size:
-            # By an eighth, so that few bytes lie unused; copying still costs nothing to speak of.
-            steps = np.zeros(2 * max(_FIRST_HISTORY, length + length // 8), np.int32)
-            steps[: 2 * length] = self._history[: 2 * length]
-            self._own_history(steps)
-        self._history[2 * length] = self._words[layout.M_CONFIGURATION]
-        self._history[2 * length + 1] = token
-        self._words[layout.M_LENGTH] = length + 1
-        self._words[layout.M_CONFIGURATION] = configuration
+        return functools.partial(self._history.tail, ahead=ahead)
 
     def _terminate_if_completed(self) -> None:
         if self.is_completed():
@@ -514,8 +457,10 @@ class GrammarMatcher:
         configuration = self._read(np.frombuffer(bytearray(raw), np.uint8))
         if configuration == 0:
             return False
-        self._texts.append(raw)
-        return self._go_to(configuration, -len(self._texts))
+        self._history.push_text(configuration, raw)
+        if self._terminate_early:
+            self._terminate_if_completed()
+        return True
 
     def rollback(self, n: int = 1) -> None:
         """Take back the last ``n`` steps.
@@ -525,29 +470,10 @@ class GrammarMatcher:
         MatcherError
             There are fewer; nothing changes.
         """
-        words = self._words
-        length = int(words[layout.M_LENGTH])
         n = as_integer(n, "n")
-        if n < 0 or n > self._start + length:
-            raise MatcherError(f"cannot take back {n} of {self._start + length} steps")
-        if n == 0:
-            return
-        target = self._start + length - n
-        if target < self._start:
-            segment = self._frozen
-            while segment is not None and target < segment.start:
-                segment = segment.before
-            assert segment is not None
-            words[layout.M_CONFIGURATION] = segment.steps[2 * (target - segment.start)]
-            self._frozen = segment._replace(length=target - segment.start)
-            self._start = target
-            self._own_history(_NO_STEPS)
-            self._texts = []
-            words[layout.M_LENGTH] = 0
-        else:
-            words[layout.M_CONFIGURATION] = self._history[2 * (length - n)]
-            words[layout.M_LENGTH] = length - n
-        words[layout.M_TERMINATED] = 0
+        self._history.take_back(n)
+        if n:
+            self._words[layout.M_TERMINATED] = 0
 
     def reset(self) -> None:
         """Go back to the start and forget the history."""
@@ -555,14 +481,6 @@ class GrammarMatcher:
 
     def fork(self) -> GrammarMatcher:
         """A matcher in the same state, in constant time; each goes on alone from here."""
-        length = int(self._words[layout.M_LENGTH])
-        if length:
-            self._frozen = _Segment(self._frozen, self._start, self._history, self._texts, length)
-            self._start += length
-            self._history = _NO_STEPS
-            self._texts = []
-            self._words[layout.M_HISTORY + 1] = 0
-            self._words[layout.M_LENGTH] = 0
         twin = object.__new__(GrammarMatcher)
         twin.compiled = self.compiled
         twin._arena = self._arena
@@ -571,12 +489,8 @@ class GrammarMatcher:
         twin._terminate_early = self._terminate_early
         twin._bitmask = _UNSEEN
         twin._bitmask_rows = _NO_ROWS
-        twin._frozen = self._frozen
-        twin._start = self._start
-        twin._history = _NO_STEPS
-        twin._texts = []
         twin._words = self._words.copy()
-        twin._words[layout.M_HISTORY + 1] = 0
+        twin._history = self._history.fork(twin._words)
         twin._address = 0
         return twin
 
@@ -700,43 +614,14 @@ class GrammarMatcher:
         MatcherError
             The arrays differ in length, or are no tree: a node out of range, or met twice.
         """
-        children = np.asarray(retrieve_next_token).ravel().tolist()
-        siblings = np.asarray(retrieve_next_sibling).ravel().tolist()
-        tokens = np.asarray(draft_tokens).ravel().tolist()
-        if not len(children) == len(siblings) == len(tokens):
-            raise MatcherError(
-                f"{len(tokens)} drafted tokens with {len(children)} children and "
-                f"{len(siblings)} siblings: give one of each for every node"
-            )
-        deadline = time.monotonic() + time_threshold if time_threshold > 0 else math.inf
-        if not tokens:
-            return True
-        self.fill_next_token_bitmask(token_bitmask, 0)
-        todo = [(children[0], 0)]
-        met = {0}
-        depth = 0
-        try:
-            while todo:
-                node, level = todo.pop()
-                self.rollback(depth - level)
-                depth = level
-                if node < 0:
-                    continue
-                if node >= len(tokens) or node in met:
-                    raise MatcherError(
-                        f"this is no tree of {len(tokens)} nodes: {node} comes where it cannot"
-                    )
-                met.add(node)
-                if time.monotonic() > deadline:
-                    return False
-                todo.append((siblings[node], level))
-                if self.accept_token(tokens[node]):
-                    depth = level + 1
-                    self.fill_next_token_bitmask(token_bitmask, node)
-                    todo.append((children[node], depth))
-        finally:
-            self.rollback(depth)
-        return True
+        return fill_draft_tree(
+            self,
+            retrieve_next_token,
+            retrieve_next_sibling,
+            draft_tokens,
+            token_bitmask,
+            time_threshold,
+        )
 
     def _ends(self, configuration: int) -> bool:
         """Whether a text may end in a configuration. Takes no lock."""
