@@ -23,7 +23,8 @@ from .kernels.cells import intern_state, join_configurations, rehash_cells
 from .kernels.descent import locate_leaf
 from .kernels.groups import SCRATCH
 from .kernels.naive import naive_row
-from .kernels.rows import fill_bitmask, fill_growing, join_rows, link_node, make_leaf
+from .kernels.nodes import link_node
+from .kernels.rows import fill_bitmask, fill_growing, join_rows, make_leaf
 from .roots import Roots
 from .rows import LEAST_BLOCK, Rows, keep_for_batches
 from .shared_rows import shared_rows

@@ -17,7 +17,8 @@ import numpy as np
 from ._arrays import AddressRecord
 from .kernels import layout
 from .kernels.lengths import adopt_root, bounded_node, count_characters
-from .kernels.rows import make_leaf, make_question
+from .kernels.nodes import make_question
+from .kernels.rows import make_leaf
 from .rows import Rows
 from .shared_rows import CharacterCounts, SharedRows
 from .tables import Tables

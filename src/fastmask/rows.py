@@ -15,7 +15,8 @@ import numpy as np
 from ._arrays import I32, AddressRecord, grown
 from ._pool import ROWS, TABLES
 from .kernels import layout
-from .kernels.rows import copy_edges, copy_row
+from .kernels.nodes import copy_edges
+from .kernels.rows import copy_row
 from .tables import Tables
 
 __all__ = ["LEAST_BLOCK", "Rows", "held_rows", "keep_for_batches"]

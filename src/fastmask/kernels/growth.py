@@ -31,15 +31,11 @@ from .layout import (
     A_STEPS,
     A_THREADS,
     A_TOP,
-    BUNDLE,
     CELL,
     CELL_NEXT,
     CELL_PARENT,
     CELL_REGISTER,
     CELL_STATE,
-    CHAIN,
-    CHAIN_BEFORE,
-    CHAIN_PROGRAM,
     COMPLETE,
     COUNT,
     DEAD,
@@ -50,7 +46,6 @@ from .layout import (
     JUMP,
     KEEP,
     KNOW,
-    LEAF,
     NEED_EXPANSION,
     NEED_SPACE,
     NIL,
@@ -114,8 +109,9 @@ from .layout import (
 )
 from .local import begin_local, first_local, local_state
 from .moves import move_action
+from .nodes import choose_question, free_node
 from .registers import derive
-from .step import emit, general_step, miss
+from .step import emit, general_step, miss, move_side_by_side
 from .writing import begin_as, begin_row, keep_row, row_flags, set_tokens, share_row
 
 MOST_ASKED = 3  # times that the groups of a root wait for states to be made
@@ -126,38 +122,6 @@ def make_noted(tables, arena):
     """Make the move that a note says is missing; -1 if the front end has to. Needs the lock."""
     return derive(
         tables, np.int64(arena[A_NOTE + NOTE_OUTCOME]), np.int64(arena[A_NOTE + NOTE_SYMBOL])
-    )
-
-
-@inner
-def move_side_by_side(actions, threads, source, count, column, target):
-    """Move threads that all just go on, or die, and do not meet; their number, or -1 otherwise."""
-    live = np.int64(0)
-    if THREAD * (target + count) > threads.size:
-        return np.int64(-1)
-    for i in range(source, source + count):
-        action = np.int64(actions[threads[THREAD * i] + column])
-        if action < 0:
-            return np.int64(-1)
-        if action > 0:
-            register = threads[THREAD * i + 1]
-            for k in range(target, target + live):
-                if threads[THREAD * k] == action and threads[THREAD * k + 1] == register:
-                    return np.int64(-1)
-            to = THREAD * (target + live)
-            threads[to] = action
-            threads[to + 1] = register
-            threads[to + 2] = threads[THREAD * i + 2]
-            live += 1
-    return live
-
-
-@inner
-def same_step(events, one, other):
-    """Whether two events ask for the same step after the same steps."""
-    return (
-        events[EVENT * one + 3] == events[EVENT * other + 3]
-        and events[EVENT * one + 4] == events[EVENT * other + 4]
     )
 
 
@@ -203,10 +167,9 @@ def grow_tree(tables, arena, rows, node, outcome):
     arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
     arena[A_GUESSED] = 0
-    new_node = np.int64(rows[R_N_NODES])
-    if NODE * (new_node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return NEED_SPACE
+    new_node = np.int64(free_node(arena, rows))
+    if new_node < 0:
+        return new_node
     flags = np.int64(0)
     changed = np.int64(0)
     is_plain = False  # whether the row has all tokens of plain groups
@@ -559,40 +522,10 @@ def grow_tree(tables, arena, rows, node, outcome):
         and gather_events(tables, arena, rows) < 0
     ):
         return np.int64(NEED_SPACE)
-    # The question of the new node is that of its first event; where steps on one register are many
-    # the register itself is asked for.
-    n_events = np.int64(rows[R_N_EVENTS]) - first_event
     at = NODE * new_node
-    nodes[at + NODE_KIND] = LEAF
-    if n_events > 0:
-        kind = np.int64(events[EVENT * first_event + 1])
-        depth = np.int64(events[EVENT * first_event + 2])
-        asked = np.int64(events[EVENT * first_event + 3])
-        if kind == BUNDLE:
-            kind = np.int64(POP)
-        if kind == READ:
-            chain = (-1 - np.int64(events[EVENT * first_event + 4])) // DEPTHS
-            slot = chain_slot(chains, PROGRAM - asked, chain)
-            if slot == 0:
-                kind = np.int64(KNOW)
-            else:
-                chains[CHAIN * slot + CHAIN_BEFORE] = chain
-                chains[CHAIN * slot + CHAIN_PROGRAM] = PROGRAM - asked
-            other = first_event
-            for i in range(first_event, first_event + n_events):
-                if (
-                    events[EVENT * i + 1] == READ
-                    and events[EVENT * i + 2] == depth
-                    and not same_step(events, i, first_event)
-                ):
-                    if other != first_event and not same_step(events, i, other):
-                        kind = np.int64(KNOW)
-                    other = np.int64(i)
-        nodes[at + NODE_KIND] = kind
-        nodes[at + NODE_DEPTH] = depth
-        nodes[at + NODE_ACTION] = asked
-        nodes[at + NODE_CHAIN] = chain
-    else:
+    n_events = np.int64(rows[R_N_EVENTS]) - first_event
+    choose_question(rows, new_node, first_event, n_events)
+    if n_events == 0:
         flags |= row_flags(tables, arena, rows)
     nodes[at + NODE_FIRST_EVENT] = first_event
     nodes[at + NODE_EVENTS] = n_events

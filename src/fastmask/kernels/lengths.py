@@ -26,7 +26,6 @@ from .layout import (
     R_EVENTS,
     R_FREE_ADDRESS,
     R_N_EVENTS,
-    R_N_NODES,
     R_NODES,
     T_ACTIONS,
     T_CLASSES,
@@ -41,8 +40,9 @@ from .layout import (
     T_TRIE_SKIP,
     T_WORDS,
 )
+from .nodes import enter_root, free_node
 from .step import miss
-from .writing import begin_row, enter_root, shorten_row, write_row
+from .writing import begin_row, shorten_row, write_row
 
 
 @kernel(
@@ -143,10 +143,9 @@ def bounded_node(
     nodes = view_i64(rows, R_NODES)
     arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
-    node = np.int64(rows[R_N_NODES])
-    if NODE * (node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return np.int64(NEED_SPACE)
+    node = np.int64(free_node(arena, rows))
+    if node < 0:
+        return node
     words = np.int64(tables[T_WORDS])
     write_row(nodes, model, ints_at(rows[R_FREE_ADDRESS], words))
     row = words_at(rows[R_FREE_ADDRESS], words)
@@ -188,13 +187,11 @@ def adopt_root(tables, arena, rows, places, base):
     Its row is the whole one at address ``base``, and it leaves the frame at ``places``.
     """
     events = view_i32(rows, R_EVENTS)
-    nodes = view_i64(rows, R_NODES)
     arena[A_NEEDED] = 0
-    node = np.int64(rows[R_N_NODES])
+    node = np.int64(free_node(arena, rows))
+    if node < 0:
+        return node
     start = np.int64(rows[R_N_EVENTS])
-    if NODE * (node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return np.int64(NEED_SPACE)
     if EVENT * (start + places.size) > events.size:
         arena[A_NEEDED] = -R_EVENTS
         return np.int64(NEED_SPACE)

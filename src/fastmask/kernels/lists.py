@@ -24,13 +24,10 @@ from .layout import (
     LISTED_PLACE,
     LISTED_TEXTS,
     NEED_SPACE,
-    NODE,
     POP,
     R_EVENTS,
     R_FIRST_EVENT,
     R_N_EVENTS,
-    R_N_NODES,
-    R_NODES,
     T_PLACES,
     T_TRIE_BYTE,
     T_TRIE_DEPTH,
@@ -39,8 +36,9 @@ from .layout import (
     T_TRIE_ORDER,
     T_TRIE_SKIP,
 )
+from .nodes import enter_root, free_node
 from .step import emit
-from .writing import begin_row, enter_root, set_tokens
+from .writing import begin_row, set_tokens
 
 _ENDED = -1  # instead of the end of a range: the text has ended
 
@@ -75,12 +73,10 @@ def list_root(tables, arena, rows, number):
     offsets = view_i32(lists, at + LISTED_OFFSETS)
     depth = np.int64(lists[at + LISTED_DEPTH])
     events = view_i32(rows, R_EVENTS)
-    nodes = view_i64(rows, R_NODES)
     arena[A_NEEDED] = 0
-    node = np.int64(rows[R_N_NODES])
-    if NODE * (node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return np.int64(NEED_SPACE)
+    node = np.int64(free_node(arena, rows))
+    if node < 0:
+        return node
     start = np.int64(rows[R_N_EVENTS])
     rows[R_FIRST_EVENT] = start
     byte = view_u8(tables, T_TRIE_BYTE)

@@ -41,6 +41,7 @@ from .layout import (
     TEXTUAL,
     WALK,
 )
+from .nodes import free_node
 from .step import emit
 from .writing import begin_as, clear_tokens, keep_row
 
@@ -65,10 +66,9 @@ def patch_root(tables, arena, rows, model, state, body, back):
     nodes = view_i64(rows, R_NODES)
     own = view_i32(arena, A_STATE)
     arena[A_NEEDED] = 0
-    node = np.int64(rows[R_N_NODES])
-    if NODE * (node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return np.int64(NEED_SPACE)
+    node = np.int64(free_node(arena, rows))
+    if node < 0:
+        return node
     start = np.int64(rows[R_N_EVENTS])
     rows[R_FIRST_EVENT] = start
 

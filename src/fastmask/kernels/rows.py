@@ -12,7 +12,6 @@ from .._jit import inner, ints_at, kernel, record_at, view_i32, view_i64, view_u
 from .cells import intern_cell
 from .descent import descend, find_leaf
 from .growth import grow_tree, make_noted
-from .hashing import pair_slot
 from .layout import (
     A_CELLS,
     A_N_MISSING,
@@ -57,15 +56,12 @@ from .layout import (
     NOTE_NODE,
     NOTE_OUTCOME,
     NOTE_SYMBOL,
-    R_EDGES,
     R_FREE,
     R_FREE_ADDRESS,
-    R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
     R_N_WORDS,
     R_NODES,
-    R_ROOT,
     R_ROW_OF,
     R_SIZE,
     T_MODELS,
@@ -77,6 +73,7 @@ from .layout import (
     VACANT,
 )
 from .lists import list_root
+from .nodes import asking_node, link
 from .patch import patch_root
 from .step import miss
 from .writing import has_room, keep_row, row_flags, shorten_row, write_row
@@ -123,54 +120,6 @@ def fill_batch(matchers, bitmask, indices, statuses):
         rows = record_at(record_at(matcher[M_ARENA], A_SIZE)[A_ROWS], R_SIZE)
         statuses[i] = fill_one(matcher, rows, bitmask, indices[i])
     return np.int64(0)
-
-
-@inner
-def asking_node(arena, rows, kind, action):
-    """Enter a node without row or events that asks one question; a node or a status."""
-    nodes = view_i64(rows, R_NODES)
-    arena[A_NEEDED] = 0
-    node = np.int64(rows[R_N_NODES])
-    if NODE * (node + 1) > nodes.size:
-        arena[A_NEEDED] = -R_NODES
-        return np.int64(NEED_SPACE)
-    at = NODE * node
-    for field in range(NODE):
-        nodes[at + field] = 0
-    nodes[at + NODE_KIND] = kind
-    nodes[at + NODE_ACTION] = action
-    rows[R_N_NODES] = node + 1
-    return node
-
-
-@kernel("int64(int64[::1], int64[::1], int64, int64)")
-def make_question(arena, rows, kind, action):
-    """Enter a node without row or events that asks one question; a node or a status."""
-    return asking_node(arena, rows, kind, action)
-
-
-@inner
-def link(rows, node, outcome, child):
-    """Publish a tree node: as the root of a state index (node < 0) or as a child of ``node``."""
-    if node < 0:
-        view_i32(rows, R_ROOT)[outcome] = child + 1
-        return np.int64(0)
-    edges = view_i64(rows, R_EDGES)
-    key = ((node + 1) << 32) | (outcome & 0xFFFFFFFF)
-    mask = edges.size // 2 - 1
-    slot = np.int64(pair_slot(node, outcome, mask))
-    while edges[2 * slot] != 0:
-        slot = (slot + 1) & mask
-    edges[2 * slot + 1] = child
-    edges[2 * slot] = key
-    rows[R_N_EDGES] += 1
-    return np.int64(0)
-
-
-@kernel("int64(int64[::1], int64, int64, int64)")
-def link_node(rows, node, outcome, child):
-    """Publish a tree node: as the root of a state index (node < 0) or as a child of ``node``."""
-    return link(rows, node, outcome, child)
 
 
 @inner
@@ -296,21 +245,6 @@ def fill_growing(matcher, rows, bitmask, index):
             return leaf
         row_of[configuration] = leaf + 1
     return fill_one(matcher, rows, bitmask, index)
-
-
-@kernel("int64(int64[::1], int64[::1])")
-def copy_edges(source, target):
-    """Enter all edges of one table (``source``) into another, larger one."""
-    mask = target.size // 2 - 1
-    for i in range(source.size // 2):
-        key = np.int64(source[2 * i])
-        if key != 0:
-            slot = np.int64(pair_slot((key >> 32) - 1, key, mask))
-            while target[2 * slot] != 0:
-                slot = (slot + 1) & mask
-            target[2 * slot] = key
-            target[2 * slot + 1] = source[2 * i + 1]
-    return np.int64(0)
 
 
 @kernel("int64(int64[::1], int64[::1], int64[::1], int32[::1], int64)")

@@ -316,3 +316,26 @@ def general_step(tables, arena, rows, budget, source, count, resume, column, pla
         else:
             return n_out
     return NEED_SPACE
+
+
+@inner
+def move_side_by_side(actions, threads, source, count, column, target):
+    """Move threads that all just go on, or die, and do not meet; their number, or -1 otherwise."""
+    live = np.int64(0)
+    if THREAD * (target + count) > threads.size:
+        return np.int64(-1)
+    for i in range(source, source + count):
+        action = np.int64(actions[threads[THREAD * i] + column])
+        if action < 0:
+            return np.int64(-1)
+        if action > 0:
+            register = threads[THREAD * i + 1]
+            for k in range(target, target + live):
+                if threads[THREAD * k] == action and threads[THREAD * k + 1] == register:
+                    return np.int64(-1)
+            to = THREAD * (target + live)
+            threads[to] = action
+            threads[to + 1] = register
+            threads[to + 2] = threads[THREAD * i + 2]
+            live += 1
+    return live

@@ -19,22 +19,12 @@ from .layout import (
     A_CHANGES,
     A_N_CHANGES,
     FULL,
-    LEAF,
     NODE,
-    NODE_ACTION,
     NODE_BASE,
     NODE_CHANGES,
-    NODE_DEPTH,
-    NODE_EVENTS,
-    NODE_FIRST_EVENT,
-    NODE_FLAGS,
-    NODE_KIND,
     NODE_N_CHANGES,
-    POP,
     R_FREE,
     R_FREE_ADDRESS,
-    R_N_EVENTS,
-    R_N_NODES,
     R_N_WORDS,
     R_NODES,
     T_VOCAB_SIZE,
@@ -242,25 +232,6 @@ def row_flags(tables, arena, rows):
         none_set |= row[size >> 5]
     full = all_set == np.uint32(0xFFFFFFFF) and (rest == 0 or row[size >> 5] == rest)
     return np.int64((FULL if full else 0) | (VACANT if none_set == 0 else 0))
-
-
-@inner
-def enter_root(tables, arena, rows, node, start):
-    """Enter a node with the row that was begun, and events from ``start`` on that leave the frame.
-
-    There has to be room for both.
-    """
-    nodes = view_i64(rows, R_NODES)
-    count = np.int64(rows[R_N_EVENTS]) - start
-    at = NODE * node
-    nodes[at + NODE_KIND] = POP if count > 0 else LEAF
-    nodes[at + NODE_DEPTH] = 1
-    nodes[at + NODE_ACTION] = 0
-    nodes[at + NODE_FIRST_EVENT] = start
-    nodes[at + NODE_EVENTS] = count
-    nodes[at + NODE_FLAGS] = 0 if count > 0 else row_flags(tables, arena, rows)
-    keep_row(tables, arena, rows, node)
-    rows[R_N_NODES] = node + 1
 
 
 @inner
