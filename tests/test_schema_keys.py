@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastmask as fm
+from fastmask.shortest import shortest_completion
 
 LONG = "Epf" + "ДИЖЯЦЮЩ" * 3
 VOCABULARY = fm.Vocabulary(
@@ -237,3 +238,51 @@ def test_nine_patterns_that_overlap_find_room():
     assert matcher.accept_bytes('{"group_state_id_url": "123456789", "owner": "", "type": "')
     assert not matcher.accept_bytes('12345"')
     assert matcher.accept_bytes('1234567"}')
+
+
+@pytest.mark.parametrize("asks", [{}, {"required": True}, {"minProperties": 5}])
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("number", [62, 63, 124, 130])
+def test_objects_of_more_keys_than_a_word_has_bits(number, is_open, asks):
+    chooser = random.Random(number)
+    names = [f"k{chooser.randrange(10**4)}{'abc'[i % 3] * (i % 5)}{i}" for i in range(number)]
+    required = chooser.sample(names, 3) if "required" in asks else []
+    schema = {
+        "properties": {name: {"type": "integer"} for name in names},
+        "additionalProperties": is_open and {"type": "null"},
+        **asks,
+        "required": required,
+    }
+    compiled = fm.CompiledGrammar(fm.Grammar.from_json_schema(schema), VOCABULARY)
+    for _ in range(8):
+        keys = chooser.sample(names, chooser.choice([1, 3, 8]))
+        if chooser.random() < 0.7:
+            keys += [name for name in required if name not in keys]
+        chooser.shuffle(keys)
+        members = [(key, "1") for key in keys]
+        if chooser.random() < 0.4:
+            members.insert(chooser.randrange(len(members) + 1), ("other", "null"))
+        is_repeated = chooser.random() < 0.3
+        if is_repeated:
+            members.append(chooser.choice(members))
+        text = ", ".join(f'"{key}": {value}' for key, value in members)
+        has_other = any(key == "other" for key, _ in members)
+        valid = (
+            not is_repeated
+            and (is_open or not has_other)
+            and len(members) >= asks.get("minProperties", 0)
+            and set(required) <= {key for key, _ in members}
+        )
+        matcher = fm.GrammarMatcher(compiled)
+        accepted = True
+        for byte in f"{{{text}}}".encode():
+            if chooser.random() < 0.15:
+                assert np.array_equal(matcher.next_token_bitmask(), matcher.naive_row())
+            accepted = matcher.accept_bytes(bytes([byte]))
+            if not accepted:
+                break
+        assert (accepted and matcher.is_completed()) is valid, text
+        if accepted and "minProperties" not in asks:
+            matcher.rollback(chooser.randrange(1, len(text)))
+            assert matcher.accept_bytes(shortest_completion(matcher).text)
+            assert matcher.is_completed()

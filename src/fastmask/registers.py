@@ -156,8 +156,13 @@ class Registers:
         self._record.bound(layout.T_SYMBOLS)[at : at + layout.SYMBOL] = meaning
 
     def define_keys(self, first: int, actions: list[int]) -> None:
-        """Say that symbols in a row are keys, bit by bit, and which actions they have."""
+        """Say that symbols in a row are keys, bit by bit, and their actions, 0 for unknown ones."""
         define_keys(self._record.words, first, np.array(actions, np.int64))
+
+    def define_action(self, symbol: int, action: int) -> None:
+        """Say which action a key has, once it is known."""
+        at = layout.SYMBOL * symbol + layout.SYMBOL_ACTION
+        self._record.bound(layout.T_SYMBOLS)[at] = action
 
     def new_comma(self) -> int:
         """The number of one more set of other keys (``kernels.registers``)."""
@@ -196,6 +201,11 @@ class Registers:
             keys >>= layout.KEYS_OF_WORD
         return first
 
+    def _keys_of_set(self, first: int, words: int) -> int:
+        """The keys, as bits, of a set that stands in so many words."""
+        found = self._record.bound(layout.T_SETS)[first : first + words].tolist()
+        return sum(keys << layout.KEYS_OF_WORD * i for i, keys in enumerate(found))
+
     def new_rule(
         self,
         rule: PlainRule | None,
@@ -209,8 +219,8 @@ class Registers:
         """The number, from 1 on, of a rule whose registers kernels make (``kernels.registers``).
 
         ``required`` keys have to come, and of any ``least``, and ``most`` if that is not 0; behind
-        a comma one of ``promised`` does, unless that is 0. Keys are bits, or in sets of ``words``
-        words, where none may be required. ``other`` is the action behind a key that is not named.
+        a comma one of ``promised`` does, unless that is 0. Keys are bits, or sets of ``words``
+        words (`new_set`). ``other`` is the action behind a key that is not named.
         Without a ``rule`` kernels know all there is.
         """
         at = layout.RULE * len(self._rules)
@@ -270,6 +280,9 @@ class Registers:
                 plain = self._rules[rule - 1]
                 if plain is None:
                     return _KernelFrame(self, register)
+                asked = self._record.bound(layout.T_RULES)[layout.RULE * (rule - 1) :]
+                if asked[layout.RULE_WORDS]:
+                    seen = self._keys_of_set(seen, int(asked[layout.RULE_WORDS]))
                 frame = self._frames[register] = plain.frame_of(register, seen, others, count)
         return frame
 

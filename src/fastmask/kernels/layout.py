@@ -217,7 +217,7 @@ SYMBOL_ACTION = 2
 SYMBOL_WORD = 3
 SYMBOL_END = 4
 # (keys required, keys of which a comma promises one or 0, action behind others, least, most or 0,
-# words of a set or 0 where keys are bits); with sets no key may be required
+# words of a set or 0 where keys are bits; with sets those required or promised are one, or 0)
 RULE = 6
 RULE_REQUIRED = 0
 RULE_PROMISED = 1

@@ -7,6 +7,7 @@ import numpy as np
 from .._jit import kernel, view_i32, view_i64
 from .layout import (
     KEY,
+    KEYS_OF_WORD,
     PROGRAM,
     PUSH,
     STEP,
@@ -14,6 +15,7 @@ from .layout import (
     SYMBOL_ACTION,
     SYMBOL_KIND,
     SYMBOL_MASK,
+    SYMBOL_WORD,
     T_ACTIONS,
     T_PROGRAMS,
     T_SHIFT,
@@ -34,12 +36,16 @@ def write_steps(tables, program, symbol, n):
 
 @kernel("int64(int64[::1], int64, int64[::1])")
 def define_keys(tables, symbol, actions):
-    """Have symbols in a row, from ``symbol`` on, be keys, bit by bit, with these actions."""
+    """Have symbols in a row, from ``symbol`` on, be keys, bit by bit, with these actions.
+
+    An action of 0 is not known yet.
+    """
     symbols = view_i64(tables, T_SYMBOLS)
     for i in range(actions.size):
         at = SYMBOL * (symbol + i)
         symbols[at + SYMBOL_KIND] = KEY
-        symbols[at + SYMBOL_MASK] = np.int64(1) << i
+        symbols[at + SYMBOL_MASK] = np.int64(1) << (i % KEYS_OF_WORD)
+        symbols[at + SYMBOL_WORD] = i // KEYS_OF_WORD
         symbols[at + SYMBOL_ACTION] = actions[i]
     return np.int64(actions.size)
 

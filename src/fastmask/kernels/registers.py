@@ -269,7 +269,9 @@ def derive(tables, register, symbol):
             after = object_register(tables, words, rule, seen, others, counted)
     elif kind == CLOSE:
         after = np.int64(0)
-        if asked[ask + RULE_REQUIRED] & ~seen != 0 or count < least:
+        required = np.int64(asked[ask + RULE_REQUIRED])
+        lacks_one = required != 0 and lacks_some(tables, seen, required, np.int64(0), words)
+        if lacks_one or count < least:
             action = np.int64(DEAD)
     elif kind == COMMA:
         commas = view_i32(tables, T_COMMAS)

@@ -177,7 +177,8 @@ class NextKeys:
 
     def _guard(self, keys: list[_Key], root: int, places: I32) -> None:
         """Have branches of the trie of named keys taken only while a key behind may come."""
-        if self._bits_tell:
+        in_sets = len(self._bits) > layout.KEYS_OF_WORD
+        if self._bits_tell and not in_sets:
             bits = [self._bits[self._names[code]] for _, code in keys]
             guard_keys(self._tables, root, places, bits)
             return
@@ -185,7 +186,7 @@ class NextKeys:
         if self._bits:
             for symbol, (names, then) in self.guards.items():
                 below = sum(self._bits[name] for name in names)
-                self._tables.registers.define(symbol, layout.GUARD, below, then)
+                self._tables.registers.define(symbol, layout.GUARD, below, then, in_sets)
 
     def _class_trie(self, unnamed: frozenset[str], classes: tuple[int, ...]) -> int:
         """The first state of the keys of some classes, those known left out; 0 if none are left."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectRule", "names_left_out"]
 
+_MOST_BITS = 16 * layout.KEYS_OF_WORD  # named keys of an object that is left to kernels
+
 
 class ObjectFrame:
     """The register of one object: keys seen, open obligations, objects that it still equals.
@@ -147,6 +149,7 @@ class ObjectRule:
         self.names = names
         self.key_actions: set[int] = set()
         self._number = 0  # among rules whose registers kernels make; 0 if they make none
+        self._words = 0  # of a set of keys; 0 where they are bits of one word
         self._classes = others.classes
         self._symbols, codes = self.tables.new_steps(len(names))
         self._codes = dict(zip(names, codes, strict=True))
@@ -163,7 +166,7 @@ class ObjectRule:
             not conjunction.somewhere
             and conjunction.longest is None
             and self.automaton.policy.property_order != "schema"
-            and len(self.names) <= layout.KEYS_OF_WORD
+            and len(self.names) <= _MOST_BITS
             and self.required <= self.names.keys()
             and (bool(self._classes) or conjunction.shortest == 0)
             and all(one.language is None for one in self._classes)
@@ -176,12 +179,24 @@ class ObjectRule:
         promised = 0 if self._classes else (1 << len(self.names)) - 1
         least = self.conjunction.shortest
         other = self._jump(self._classes[0].member) if self._classes else layout.DEAD
-        self._number = registers.new_rule(self, required, promised, least, other=other)
-        firsts = [self.automaton.value(value, self.depth + 1) for value in self.names.values()]
-        known = self.states.members(firsts, self.depth)
-        actions = [known[first][1] for first in firsts]
+        if len(self.names) > layout.KEYS_OF_WORD:
+            self._words = -(-len(self.names) // layout.KEYS_OF_WORD)
+        required, promised = (self._key_set(keys) if keys else 0 for keys in (required, promised))
+        self._number = registers.new_rule(
+            self, required, promised, least, words=self._words, other=other
+        )
+        actions = [0] * len(self.names)
+        if not self._words:
+            # Of many keys few come: their members are made by the moves.
+            firsts = [self.automaton.value(value, self.depth + 1) for value in self.names.values()]
+            known = self.states.members(firsts, self.depth)
+            actions = [known[first][1] for first in firsts]
         if actions:
             registers.define_keys(self._symbols[0], actions)
+
+    def _key_set(self, keys: int) -> int:
+        """Keys, given as bits, as kernels have them."""
+        return self.tables.registers.new_set(keys, self._words) if self._words else keys
 
     def frame_of(self, register: int, seen: int, others: int, count: int) -> ObjectFrame:
         """The frame of a register that a kernel made."""
@@ -260,7 +275,8 @@ class ObjectRule:
             if is_plain:
                 bits = sum(self._bits[name] for name in seen if name in self._bits)
                 others = 2 * self._set_number(unnamed) + (None in seen)
-                frame.register = registers.object_register(self._number, bits, others, count)
+                keys = self._key_set(bits)
+                frame.register = registers.object_register(self._number, keys, others, count)
             else:
                 frame.register = registers.new_register(frame)
         return frame
@@ -282,6 +298,10 @@ class ObjectRule:
         if name is not None:
             if not self._may_come(frame, name):
                 return 0, layout.DEAD
+            if self._number and not frame.apart:
+                registers = self.tables.registers
+                registers.define_action(symbol, self._member(self.names[name]))
+                return registers.derived_move(frame.register, symbol)
             return self._after_key(frame, name, self.names[name], self._member)
         if symbol in self.next_keys.guards:
             names, state = self.next_keys.guards[symbol]
