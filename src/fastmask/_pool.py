@@ -1,7 +1,7 @@
 """Arrays that are used again: their pages are mapped already.
 
-A new page costs one to several microseconds, a row of a mask has four of them, and a schema touches
-hundreds. So what a compiled grammar leaves behind serves the next one.
+A new page costs one to several microseconds, a whole row of a mask has four of them, and the tables
+of a schema touch hundreds. So what a compiled grammar leaves behind serves the next one.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class CompiledGrammar:
     grammar : Grammar
     vocabulary : Vocabulary
     cache_limit_bytes : float
-        Bytes of rows after which all rows are dropped and made anew.
+        Bytes of rows, and of the trees that end in them, after which all are dropped.
     step_budget : int
         Item steps of one call, after which it raises `BudgetError`.
     arenas : SchemaArenas, optional

@@ -2,9 +2,9 @@
 
 A register is a number in a stack cell: which keys an object has had, which items an array. Its
 moves, on symbols, are entered in one hash table that kernels read. Objects that ask no more than
-which keys they have seen, and arrays whose items are each out of a list once, get registers and
-moves from kernels (``kernels.registers``); for all others, and for actions that nobody has asked
-for yet, the frame is asked.
+which keys they have seen, and arrays whose items are counted or each out of a list once, get
+registers and moves from kernels (``kernels.registers``); for all others, and for actions that
+nobody has asked for yet, the frame is asked.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class SchemaArenas:
     vocabulary : Vocabulary
     step_budget : int
     limit_bytes : float
-        Bytes of rows after which an arena drops them all.
+        Bytes of rows and trees after which an arena drops them all.
     """
 
     def __init__(self, vocabulary: Vocabulary, step_budget: int, limit_bytes: float) -> None:

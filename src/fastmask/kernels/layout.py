@@ -1,6 +1,7 @@
 """Slots, codes and record shapes shared by the kernels and the Python side that fills them.
 
-Kernels read their tables through int64 records of addresses (``_jit.view_*``). There are four:
+Kernels read their tables through int64 records of addresses (``_jit.view_*``); an array takes two
+slots, its address and its size. There are four:
 
 ``T``  tables of one grammar over one vocabulary: the pushdown automaton and the token trie
 ``A``  arena: the interned stack cells, shared by all matchers of a compiled grammar
@@ -140,7 +141,7 @@ T_PROGRAMS = 4  # int32[4 * n]
 T_ALTS = 6  # int32[n]
 T_TOKEN_KIND = 8  # int32[vocab]: TEXT, BANNED, STOP, or a column of atomic tokens
 T_TOKEN_BYTES = 10  # uint8[total]
-T_TOKEN_OFFSETS = 12  # int64[vocab + 1]
+T_TOKEN_OFFSETS = 12  # int32[vocab + 1]
 T_TRIE_BYTE = 14  # uint8[nodes]
 T_TRIE_DEPTH = 16  # int16[nodes]
 T_TRIE_SKIP = 18  # int32[nodes]
@@ -153,18 +154,18 @@ T_WORDS = 31
 T_SHIFT = 32
 T_END_COLUMN = 33
 T_FIRST_TOKEN_COLUMN = 34
-T_TRIE_NODES = 35  # nodes of the whole-vocabulary trie at the front of the pool
+T_TRIE_NODES = 35
 T_MANY = 36  # the state whose every action is GENERAL
 T_END_TOKENS = 38  # int32[n]: end-of-text token ids
 T_STEP_BUDGET = 40
+# int64[2 * (1 + n)]: the hash table's mask and a blank, since readers take no lock and one address
+# has to tell all; then keys (register + 1) << 32 | symbol, or 0, and moves register << 32 | action
+T_MOVES = 41
 T_LONGEST = 43  # bytes of the longest token
 T_ROOTS = 44  # uint8[states]: WALKED, MADE, MODELLED, LEAVES or LISTED
 # int32[2 * states]: of a modelled state the body called instead, and its return; of a listed one
 # its number among T_PLACES
 T_MODELS = 46
-# int64[2 * (1 + n)]: the hash table's mask and a blank, since readers take no lock and one address
-# has to tell all; then keys (register + 1) << 32 | symbol, or 0, and moves register << 32 | action
-T_MOVES = 41
 T_OBJECTS = 48  # int64[4 * n]: registers of plain objects, rule 0 for all other registers
 T_OBJECT_TABLE = 50  # int32[power of two]: hash table of them
 T_SYMBOLS = 52  # int64[5 * n]: what symbols mean to plain objects
@@ -225,6 +226,7 @@ RULE_OTHER = 2
 RULE_LEAST = 3
 RULE_MOST = 4
 RULE_WORDS = 5
+# Kinds of symbols.
 KEY = 1  # the named key ends, and the action, if it is known, comes
 OTHER = 2  # a key that is not known ends, likewise
 CLOSE = 3  # possible if all required keys were seen, and so many
@@ -232,6 +234,7 @@ COMMA = 4  # possible if not all keys promised were seen, or there are none
 GUARD = 5  # possible if not all of its keys were seen
 ITEM = 6  # a comma in an array whose items are counted: possible if most did not come yet
 
+# Of T_TOKEN_KIND.
 TEXT = -1
 BANNED = -2
 STOP = -3
@@ -241,18 +244,12 @@ A_CELLS = 0  # int32: interned cells below the capacity, scratch cells above, th
 A_COUNT = 4
 A_CAPACITY = 5
 A_SCRATCH = 6  # cells of scratch
+A_GUESSED = 7  # set where a walk left out what an item's text decides
 A_THREADS = 8  # int32[3 * n]
 A_WORK = 10  # int32[4 * n]
 A_FORWARD = 12  # int32[scratch]: scratch cell -> interned list
 A_PENDING = 14  # int32[4 * n]
 A_NEEDED = 16  # slot of the buffer that was too small (negative: of the rows' record)
-A_MISSING = 28  # int32[2 * n]: what to make: registers of moves and their symbols, or states and -1
-A_N_MISSING = 31
-A_TEXT = 30  # the symbol of the text just read, or one of these
-A_GUESSED = 7  # set where a walk left out what an item's text decides
-NO_TEXT = -1  # who needs it has to ask
-ANY_TEXT = -2  # in a mask: what is so whatever it was
-SOME_TEXT = -3  # what may be so whatever item it was
 A_TOP = 17  # first free scratch cell
 A_STEPS = 18  # item steps of the running call
 A_STATE = 19  # per-depth state of a walk: int32[n]
@@ -260,6 +257,9 @@ A_FRAME = 21  # per-depth frame of a walk: int32[n]
 A_FRAMES = 23  # int32[5 * n]
 A_PREFIX = 25  # int32[n]: cells of a list before an insertion
 A_RESULT = 27  # configuration that an advance ended in
+A_MISSING = 28  # int32[2 * n]: what to make: registers of moves and their symbols, or states and -1
+A_TEXT = 30  # the symbol of the text just read, or one of these
+A_N_MISSING = 31
 A_NOTE = 32  # where a descent ended, see NOTE
 A_ASKED = 35  # how often a walk asked for more of the automaton before it went on without
 A_SEARCH = 36  # int32[SCRATCH]: scratch of `kernels.groups`
@@ -274,13 +274,19 @@ A_N_CHANGES = 50  # WHOLE if the row itself stands where the next row begins
 A_BASE = 51
 A_SIZE = 52
 
-WHOLE = -1
+# Of A_TEXT beside symbols.
+NO_TEXT = -1  # who needs it has to ask
+ANY_TEXT = -2  # in a mask: what is so whatever it was
+SOME_TEXT = -3  # what may be so whatever item it was
+
+WHOLE = -1  # of A_N_CHANGES
 
 LOCAL_LIMIT = 1 << 13
 NOWHERE = -1 << 30  # a place to leave events at that are looked at and dropped
 
 # --- R: rows -------------------------------------------------------------------------------------
-# Of fixed size: to grow or clear is to make a new generation, so that readers need no lock.
+# Of fixed size, but for events and bundles, which no reader looks at: to grow or clear is to make a
+# new generation, so that readers need no lock.
 R_ROW_OF = 0  # int32[cells]: configuration id -> tree node + 1, 0 unknown
 R_ROOT = 2  # int32[n_states]: state index -> tree node + 1, 0 unknown
 R_NODES = 4  # int64[10 * n]
@@ -290,13 +296,13 @@ R_N_NODES = 10
 R_N_EDGES = 11
 R_N_EVENTS = 12
 R_CHAINS = 13  # int32[2 * power of two]: a hash table of chains; number 0 is the empty one
+R_FIRST_EVENT = 15  # the first event of the tree node being made
 R_FREE = 17  # words left in the last block
 R_FREE_ADDRESS = 18  # of the first of them, where the next row begins
 R_N_WORDS = 19  # words in use
-R_FIRST_EVENT = 15  # the first event of the tree node being made
 R_POOL = 20  # int32[n]: places of bundles
 R_N_POOL = 22
-R_SIZE = 32
+R_SIZE = 23
 
 # --- M: matcher ----------------------------------------------------------------------------------
 M_TABLES = 0  # address of T
@@ -304,7 +310,7 @@ M_ARENA = 1  # address of A
 M_CONFIGURATION = 2
 M_TERMINATED = 3
 M_LENGTH = 4  # steps in the own history segment
-M_HISTORY = 5  # int32[2 * n]: configuration before each step, and its token (pair)
-M_STOPS = 7  # int32[n]: stop token ids, if they are not the vocabulary's end ids (pair)
+M_HISTORY = 5  # int32[2 * n]: configuration before each step, and its token
+M_STOPS = 7  # int32[n]: stop token ids, if they are not the vocabulary's end ids
 M_NOTE = 9  # where a descent ended, see NOTE
 M_SIZE = 12

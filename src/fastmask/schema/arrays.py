@@ -1,12 +1,13 @@
 """Arrays: items by position, how many there are, how many are of a kind, and whether they differ.
 
-An array that asks nothing of its items but one formula needs no register. Any other has a frame
-that knows how many items came (as far as that matters), how many of each kind, which obligations
-are open, which of the arrays left out are still equal, and where items must differ (or two must be
-equal) which values came. Where only a few values may come each is an alternative of its own;
-otherwise the value of an item is read off the text at the comma behind it, and the formula of the
-next item leaves out all that came. A token that ends one item and goes on into the next is decided
-by its text; what no text of the first item can change is in the row already (``VagueFrame``).
+An array that asks nothing of its items but one formula needs no register, and where they are only
+counted kernels make the registers. Any other has a frame that knows how many items came (as far as
+that matters), how many of each kind, which obligations are open, which of the arrays left out are
+still equal, and where items must differ (or two must be equal) which values came. Where only a few
+values may come each is an alternative of its own; otherwise the value of an item is read off the
+text at the comma behind it, and the formula of the next item leaves out all that came. A token that
+ends one item and goes on into the next is decided by its text; what no text of the first item can
+change is in the row already (``VagueFrame``).
 """
 
 from __future__ import annotations
