@@ -7,6 +7,7 @@ import random
 import pytest
 
 import fastmask as fm
+from fastmask.cli.sources import byte_vocabulary
 
 VOCABULARIES = [
     b'{}[]:,"abn15.e0',
@@ -36,10 +37,14 @@ SCHEMAS = [
 ]
 
 
+def vocabulary_of(alphabet: bytes) -> fm.Vocabulary:
+    tokens = [bytes([byte]) for byte in alphabet]
+    return fm.Vocabulary([*tokens, b"<end>"], eos_token_ids=[len(tokens)])
+
+
 @pytest.mark.parametrize("alphabet", VOCABULARIES)
 def test_walks_never_come_to_a_dead_end(alphabet):
-    tokens = [bytes([byte]) for byte in alphabet]
-    vocabulary = fm.Vocabulary([*tokens, b"<end>"], eos_token_ids=[len(tokens)])
+    vocabulary = vocabulary_of(alphabet)
     end = vocabulary.eos_token_ids[0]
     chooser = random.Random(3)
     for schema in SCHEMAS:
@@ -61,8 +66,7 @@ def test_walks_never_come_to_a_dead_end(alphabet):
 
 
 def test_what_is_left_out():
-    tokens = [bytes([byte]) for byte in b'{}[]:,"abn15.e0x']
-    vocabulary = fm.Vocabulary([*tokens, b"<end>"], eos_token_ids=[len(tokens)])
+    vocabulary = vocabulary_of(b'{}[]:,"abn15.e0x')
 
     def first_texts(schema, text: str) -> list[bytes]:
         matcher = fm.GrammarMatcher(fm.GrammarCompiler(vocabulary).compile_json_schema(schema))
@@ -96,6 +100,10 @@ NOT_ENOUGH_IS_SPELLED = {
     "objects": [different(closed(0, properties={"a": {"enum": [1, 2]}}), n) for n in (3, 2)],
     "names": [closed(n, properties=NAMES) for n in (3, 2)],
     "keys": [closed(n, patternProperties={"^[a-d]$": {"const": 1}}) for n in (3, 2)],
+    "escaped keys": [closed(n, patternProperties={"^[ax]$": {"const": 1}}) for n in (2, 1)],
+    "required keys": [
+        different(closed(0, properties={name: {"const": 1}}, required=[name]), 1) for name in "xa"
+    ],
 }
 
 
@@ -118,6 +126,79 @@ def test_no_text_begins_that_needs_more_than_can_be_spelled(kind):
                 n_finished += 1
                 break
     assert n_finished > 10
+
+
+LAYOUTS = [
+    {"indent": 1},
+    {"indent": 0},
+    {"indent": "\t", "separators": (" , ", " : ")},
+    {"indent": 1, "separators": ("\n,", ":")},
+    {"separators": (" , ", ":\t")},
+    {},
+]
+LACKING = [b" ", b"\n", b"\t", b",", b":", b" \n", b"{", b'"', b"]", b"-023456789", b"-123456789"]
+SHORT = [
+    {"type": "array", "items": {"type": "boolean"}, "minItems": 1},
+    {"type": "array", "items": {"type": "boolean"}, "contains": {"const": True}},
+    {"type": "array", "prefixItems": [{"const": 1}], "contains": {"const": True}},
+    {"anyOf": [{"type": "array", "minItems": 2}, {"type": "array", "maxItems": 1}, {"const": 1}]},
+    {"type": "array", "items": {"type": "array", "items": {"type": "array", "minItems": 1}}},
+    {"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 1}}, "required": ["a"]},
+    {"type": "object", "additionalProperties": {"const": 1}, "minProperties": 1},
+    {"type": ["object", "array", "null"], "minProperties": 2, "minItems": 2},
+    {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3},
+    {"type": "array", "items": {"type": ["integer", "boolean"]}, "uniqueItems": True},
+    {"type": "array", "items": {"type": ["string", "boolean"]}, "uniqueItems": True},
+    {
+        **{"type": "array", "uniqueItems": True, "minItems": 2},
+        **{"items": {"type": "object", "additionalProperties": {"type": "integer"}}},
+    },
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_texts_are_those_that_can_be_spelled(layout):
+    bytes_vocabulary = byte_vocabulary()
+    chooser = random.Random(5)
+    for schema in SHORT:
+        every = fm.GrammarCompiler(bytes_vocabulary).compile_json_schema(schema, **layout)
+        for lacking in LACKING:
+            alphabet = bytes({*b'{}[]:,"-0123456789abtruefalsenull \n\t'}.difference(lacking))
+            compiled = fm.GrammarCompiler(vocabulary_of(alphabet)).compile_json_schema(
+                schema, **layout
+            )
+            if has_texts(compiled):
+                for _ in range(3):
+                    assert list(walked(compiled, alphabet, chooser))
+            for _ in range(3):
+                for text, is_completed in walked(every, alphabet, chooser):
+                    if is_completed:
+                        again = fm.GrammarMatcher(compiled)
+                        assert again.accept_bytes(text)
+                        assert again.is_completed()
+
+
+def has_texts(compiled) -> bool:
+    try:
+        fm.GrammarMatcher(compiled).next_token_bitmask()
+    except fm.MatcherError:
+        return False
+    return True
+
+
+def walked(compiled, alphabet: bytes, chooser: random.Random):
+    """The beginnings of a text that is taken byte by byte, and whether each is complete."""
+    tokens = compiled.vocabulary.tokens
+    matcher, text = fm.GrammarMatcher(compiled), b""
+    while len(text) < 40:
+        yield text, matcher.is_completed()
+        ways = [tokens[t] for t in matcher.allowed_token_ids() if tokens[t] in alphabet and t < 256]
+        ways = [way for way in ways if len(way) == 1]
+        if not ways:
+            return
+        byte = chooser.choices(ways, [24 if way in b',"]}[{' else 4 for way in ways])[0]
+        assert matcher.accept_bytes(byte)
+        text += byte
 
 
 @pytest.mark.parametrize("number", ["3E5259878096213806213", "0E99999999999999999999", "97E64978"])

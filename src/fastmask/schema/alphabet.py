@@ -1,10 +1,10 @@
 """Vocabularies that lack bytes: what of a schema can be spelled with those there are.
 
 Bytes that no token has are taken out of every automaton before it is laid out, and a value that
-needs one is empty. Asked only of vocabularies that lack some byte of JSON texts. Not looked into
-are the keys that ``minProperties`` asks for beyond the required ones, lengths next to what is
-lacking, and what may still follow where the comma is: there a text may come to a place where no
-token goes on.
+needs one is empty. Where those are lacking that have to stand before an item or between two,
+containers hold none, or one at the most. Asked only of vocabularies that lack some byte of JSON
+texts. Not looked into are lengths next to what is lacking: there a text may come to a place where
+no token goes on.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 from ..automata import Dfa, Nfa
 from . import spelling
 from .constants import ARRAY, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Key
+from .containers import Arrays, Objects
 from .emptiness import Emptiness, Plan
+from .json_text import read_json
 from .scalars import Strings
+from .strings import encoded, texts_of
 from .values import TRUE, Value
 
 if TYPE_CHECKING:
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Alphabet", "SpelledEmptiness", "alphabet_without"]
 
-_IN_TEXTS = frozenset((*b"\n", *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5)))
+_IN_TEXTS = frozenset((*range(0x20, 0xC0), *range(0xC2, 0xF5)))
+_MOST_TEXTS = 4_096
 
 
 class Alphabet:
@@ -35,14 +39,16 @@ class Alphabet:
     ----------
     absent : bytes
         All others.
+    layout : bytes
+        Those of white space that has to stand somewhere.
     """
 
-    def __init__(self, absent: bytes) -> None:
-        self._absent = frozenset(absent) & _IN_TEXTS
+    def __init__(self, absent: bytes, layout: bytes) -> None:
+        self._absent = _IN_TEXTS.union(layout).intersection(absent)
         #: Whether every byte that a JSON text needs is there.
         self.is_whole = not self._absent
-        #: Whether those of characters of one byte are.
-        self.has_ascii = min(self._absent, default=0x80) >= 0x80
+        #: Whether those of characters of one byte are, DEL apart.
+        self.has_ascii = min(self._absent, default=0x7F) >= 0x7F
         nfa = Nfa()
         state = nfa.state()
         nfa.accept(0)
@@ -56,15 +62,19 @@ class Alphabet:
         """Whether all bytes of a text are there."""
         return self.is_whole or self._absent.isdisjoint(text)
 
+    def spells_any(self, bytes_: bytes) -> bool:
+        """Whether some of these bytes are there."""
+        return not self._absent.issuperset(bytes_)
+
     def restricted(self, dfa: Dfa) -> Dfa:
         """The texts of an automaton that can be spelled, labels kept."""
         return dfa if self.is_whole else dfa & self._texts
 
 
 @lru_cache(maxsize=16)
-def alphabet_without(absent: bytes) -> Alphabet:
-    """The alphabet of a vocabulary that lacks these bytes."""
-    return Alphabet(absent)
+def alphabet_without(absent: bytes, layout: bytes) -> Alphabet:
+    """The alphabet of a vocabulary that lacks these bytes, for texts of a layout."""
+    return Alphabet(absent, layout)
 
 
 class SpelledEmptiness(Emptiness):
@@ -74,6 +84,29 @@ class SpelledEmptiness(Emptiness):
         super().__init__(formulas)
         self._policy = policy
         self._alphabet = alphabet
+        first, between, behind_key = policy.layout
+        #: How many items containers can hold, where that is bounded; -1: no text is one.
+        self._most: dict[int, int] = {}
+        for type_, signs, item in ((ARRAY, b"[]", b""), (OBJECT, b"{}", b'""' + behind_key)):
+            needed = (signs, signs + first + item, signs + first + item + between)
+            spelled = sum(map(alphabet.spells, needed))
+            if spelled < len(needed):
+                self._most[type_] = spelled - 1
+        self._bounded: dict[tuple[Value, int], tuple[Any, ...]] = {}
+
+    def conjunctions(self, value: Value, type_: int) -> tuple[Any, ...]:
+        """Alternatives; those of containers hold no more items than can be spelled."""
+        every = super().conjunctions(value, type_)
+        if type_ not in self._most:
+            return every
+        known = self._bounded.get((value, type_))
+        if known is None:
+            bound = Arrays() if type_ == ARRAY else Objects()
+            bound.longest = self._most[type_]
+            bounded = (conjunction.meet(bound, self._formulas) for conjunction in every)
+            known = tuple(conjunction for conjunction in bounded if conjunction is not None)
+            self._bounded[value, type_] = known
+        return known
 
     def surely_holds(self, question: Any) -> bool:
         """Only of the formula of all values nothing is asked."""
@@ -84,34 +117,56 @@ class SpelledEmptiness(Emptiness):
 
     def _fill(self, conjunction: Any, can: Any) -> Plan | None:
         plan = super()._fill(conjunction, can)
-        return plan if plan is not None and self._is_spelled(conjunction) else None
+        if plan is None:
+            return None
+        if _is_listed(conjunction):
+            keys = self.first(conjunction, 1)
+            return (conjunction, keys[0]) if keys else None
+        return plan if self._is_spelled(conjunction) else None
 
     def _is_spelled(self, conjunction: Any) -> bool:
-        """Whether something of a conjunction is spelled, members apart."""
+        """Whether something of a conjunction is spelled, members and single texts apart."""
         type_, spells = conjunction.type, self._alphabet.spells
-        if type_ == OBJECT:
-            required = [name for name, (_, needed) in conjunction.keys.items() if needed]
-            signs = b'{}":,'[: 2 + 2 * bool(required) + (len(required) > 1)]
-            return spells(signs) and all(map(self.spells_key, required))
-        if type_ == ARRAY:
-            return spells(b"[],"[: 2 + (conjunction.shortest > 1)])
-        if type_ == NUMBER:
-            known = self._formulas.spellings
-            return self._some(spelling.number_language(conjunction, self._policy, known))
+        if type_ >= ARRAY:
+            return True
         if type_ == STRING:
-            texts = spelling.string_language(
-                _without_bounds(conjunction), self._formulas, self._policy
-            )
-            return spells(b'"') and self._some(texts)
+            return not self._texts(conjunction).is_empty
         if type_ == NULL:
             return spells(b"null")
         return any(spells(b"true" if key is TRUE_KEY else b"false") for key in conjunction.allowed)
+
+    def first(self, conjunction: Any, number: int) -> list[Key]:
+        """Up to ``number`` different numbers or strings of a conjunction that can be spelled."""
+        if not _is_listed(conjunction):
+            return super().first(conjunction, number)
+        key, quote = self._formulas.constants.key, b'"' * (conjunction.type == STRING)
+        texts = self._texts(conjunction)
+        limit = number
+        while True:
+            found = texts_of(texts, limit)
+            keys = dict.fromkeys(key(read_json(quote + text)) for text in found)
+            if len(keys) >= number or len(found) < limit or limit > _MOST_TEXTS:
+                return list(keys)[:number]
+            limit *= 4
+
+    def _texts(self, conjunction: Any) -> Dfa:
+        """The texts of numbers, or of strings behind the quote, that can be spelled.
+
+        Lengths that are counted are not looked at.
+        """
+        if conjunction.type == NUMBER:
+            known = self._formulas.spellings
+            texts = spelling.number_language(conjunction, self._policy, known)
+        else:
+            free = _without_bounds(conjunction)
+            texts = spelling.string_language(free, self._formulas, self._policy)
+        return self._alphabet.restricted(texts)
 
     def spells_key(self, name: str) -> bool:
         """Whether a key can be spelled in some way."""
         texts = spelling.spellings_of(name, self._policy)
         if isinstance(texts, Dfa):
-            return self._some(texts)
+            return not self._alphabet.restricted(texts).is_empty
         return any(map(self._alphabet.spells, texts))
 
     def spells(self, key: Key) -> bool:
@@ -119,11 +174,21 @@ class SpelledEmptiness(Emptiness):
         return self.holds_something(self._formulas.among((key,)))
 
     def spelled_keys(self, keys: Dfa) -> Dfa:
-        """The keys of which no byte is absent; all of them where some can be escaped."""
-        return keys if self._alphabet.spells(b"\\") else self._alphabet.restricted(keys)
+        """The keys that can be spelled; all of them where those are many and some are escaped."""
+        if not self._alphabet.spells(b"\\"):
+            return self._alphabet.restricted(keys)
+        texts = self._alphabet.restricted(spelling.key_language(keys, self._policy))
+        if texts.size_up_to(_MOST_TEXTS) == _MOST_TEXTS:
+            return keys
+        names = {read_json(b'"' + text) for text in texts.strings(_MOST_TEXTS)}
+        return Dfa.from_strings(sorted(map(encoded, names)))
 
-    def _some(self, texts: Dfa) -> bool:
-        return not self._alphabet.restricted(texts).is_empty
+
+def _is_listed(conjunction: Any) -> bool:
+    """Whether all that is in a conjunction are texts of one automaton."""
+    if conjunction.type == STRING:
+        return not spelling.needs_counter(conjunction)
+    return bool(conjunction.type == NUMBER)
 
 
 def _without_bounds(strings: Any) -> Any:

@@ -9,23 +9,19 @@ is a deferred state: it is made when a text or a mask first asks for it.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..automata import Dfa
-from ..errors import BudgetError
 from ..kernels import layout
 from . import spelling
 from .alphabet import SpelledEmptiness
 from .constants import ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, TRUE_KEY, Constant, Key
 from .endless import MANY_CHARACTERS, Endlessness, endless_beginnings
 from .forms import Forms
-from .json_text import decimal_of
+from .json_text import read_json
 from .key_tries import insert_keys
 from .left_out import can_be_left_out
 from .lists import LongList
@@ -93,20 +89,17 @@ class SchemaAutomaton:
         number = 0
         for type_ in range(6):
             if value.types >> type_ & 1:
-                for c in self.formulas.conjunctions(value, type_):
+                for c in self.emptiness.conjunctions(value, type_):
                     number = max(number, self._endless.number_of(c))
         return number if self.alphabet.has_ascii else 0
 
     def spells_key(self, name: str) -> bool:
         """Whether the vocabulary has the bytes of some spelling of a key."""
-        emptiness = self.emptiness
-        return not isinstance(emptiness, SpelledEmptiness) or emptiness.spells_key(name)
+        return self.emptiness.spells_key(name)
 
-    def spells_some(self, keys: Dfa) -> bool:
-        """Whether it has those of some of the keys, given by their UTF-8."""
-        if self.alphabet.is_whole:
-            return True
-        return not self.alphabet.restricted(spelling.key_language(keys, self.policy)).is_empty
+    def spelled_keys(self, keys: Dfa) -> Dfa:
+        """Those of some keys of which it has them; a few of which it does not may be left."""
+        return self.emptiness.spelled_keys(keys)
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -160,7 +153,8 @@ class SchemaAutomaton:
         tables = self.tables
         row = tables.blank_row()
         opening: dict[int, list[int]] = {}
-        typed = {t: self.formulas.conjunctions(value, t) for t in range(6) if value.types >> t & 1}
+        conjunctions_of, types = self.emptiness.conjunctions, value.types
+        typed = {t: conjunctions_of(value, t) for t in range(6) if types >> t & 1}
         # Nothing empty is ever called, unless the root cannot be spelled.
         is_only_one = self.alphabet.is_whole and sum(map(len, typed.values())) == 1
         for type_, every in typed.items():
@@ -228,7 +222,7 @@ class SchemaAutomaton:
                     row[ord('"')] = self.shared.embed(beginning, layout.DEAD)
         if value.types >> NUMBER & 1:
             for c in self.formulas.conjunctions(value, NUMBER):
-                if c.is_unbounded():
+                if c.is_unbounded() and self.alphabet.spells_any(b"123456789"):
                     digits = tables.new_states(1)
                     tables.row(digits)[ord("0") : ord("9") + 1] = digits
                     first = tables.new_states(1)
@@ -237,7 +231,7 @@ class SchemaAutomaton:
                     row[ord("-")] = first
         for type_, byte in ((ARRAY, b"["), (OBJECT, b"{")):
             if value.types >> type_ & 1 and self.alphabet.has_ascii:
-                every = self.formulas.conjunctions(value, type_)
+                every = self.emptiness.conjunctions(value, type_)
                 if any(map(self._endless.of_conjunction, every)):
                     row[byte[0]] = self._beginning(type_, depth)
         if not row.any():
@@ -249,7 +243,7 @@ class SchemaAutomaton:
     def _string_beginning(self, conjunction: Any) -> Dfa | None:
         """How strings of a conjunction may begin so that endlessly many of them go on."""
         longest = conjunction.longest
-        if not self._endless.of_conjunction(conjunction):
+        if not (self.alphabet.has_ascii and self._endless.of_conjunction(conjunction)):
             if conjunction.allowed is not None or spelling.needs_counter(conjunction):
                 return None
             texts = spelling.string_language(conjunction, self.formulas, self.policy)
@@ -258,7 +252,7 @@ class SchemaAutomaton:
             return spelling.any_key(self.policy)
         begun = Strings()
         begun.longest = min(longest - MANY_CHARACTERS, _MOST_BEGUN)
-        if begun.longest <= 0 or not self.alphabet.has_ascii:
+        if begun.longest <= 0:
             return None
         return spelling.string_language(begun, self.formulas, self.policy)
 
@@ -381,23 +375,6 @@ class SchemaAutomaton:
         return spelling.counted_strings(
             conjunction, self.formulas, self.policy, self.alphabet.restricted
         )
-
-
-def read_json(text: bytes) -> Any:
-    """The JSON value of a text, numbers exact."""
-    try:
-        return json.loads(text.decode(), parse_float=decimal_of, parse_int=_integer)
-    except RecursionError:
-        raise BudgetError(
-            "levels of nesting", sys.getrecursionlimit(), "let items that must differ be flatter"
-        ) from None
-
-
-def _integer(digits: str) -> Any:
-    return int(digits) if len(digits) <= _INTEGER_DIGITS else Decimal(digits)
-
-
-_INTEGER_DIGITS = 4_000  # Python converts no longer ones
 
 
 def finite(automaton: SchemaAutomaton, value: Value, limit: int) -> list[Any] | None:

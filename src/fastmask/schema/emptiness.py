@@ -21,7 +21,7 @@ from .members import Members
 from .numbers import first_numbers
 from .placing import KeyPlan, item_plans, key_plans
 from .plain import Plainness, is_plain
-from .strings import has_string, some_string
+from .strings import first_strings, has_string, some_string
 from .values import AMONG, FALSE, TRUE, Value
 
 if TYPE_CHECKING:
@@ -64,6 +64,16 @@ class Emptiness:
         with self._formulas.question():
             self._solve(question)
         return question in self._plans
+
+    def conjunctions(self, value: Value, type_: int) -> tuple[Any, ...]:
+        """Alternatives of a formula for one type; a value has to be in one of them."""
+        return self._formulas.conjunctions(value, type_)
+
+    def first(self, conjunction: Any, number: int) -> list[Key]:
+        """Up to ``number`` different numbers or strings of a conjunction."""
+        if conjunction.type == NUMBER:
+            return list(first_numbers(conjunction, number))
+        return list(first_strings(self._formulas, conjunction, number))
 
     def spells(self, key: Key) -> bool:
         """Whether a constant can be written."""
@@ -180,7 +190,7 @@ class Emptiness:
                 return plan
         for type_ in range(6):
             if question.types >> type_ & 1:
-                for conjunction in self._formulas.conjunctions(question, type_):
+                for conjunction in self.conjunctions(question, type_):
                     plan = self._fill(conjunction, can)
                     if plan is not None:
                         return plan
@@ -257,7 +267,7 @@ class Emptiness:
             self.is_hollow(conjunction, depth)
             for type_ in range(6)
             if value.types >> type_ & 1
-            for conjunction in self._formulas.conjunctions(value, type_)
+            for conjunction in self.conjunctions(value, type_)
         )
 
 

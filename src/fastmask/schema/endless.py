@@ -44,7 +44,7 @@ class Endlessness:
                 self.of_conjunction(conjunction, depth)
                 for type_ in (STRING, NUMBER, OBJECT, ARRAY)
                 if value.types >> type_ & 1
-                for conjunction in self._formulas.conjunctions(value, type_)
+                for conjunction in self._emptiness.conjunctions(value, type_)
             )
             if known or depth == _DEEPEST:
                 self._known[value] = known

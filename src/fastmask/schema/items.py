@@ -156,7 +156,10 @@ class FreshStrings:
 
     def __init__(self, automaton: SchemaAutomaton, back: int) -> None:
         self._automaton = automaton
-        self._tries = StringTries(automaton.shared, spelling.any_key(automaton.policy), back)
+        every = spelling.any_key(automaton.policy)
+        self._tries = StringTries(automaton.shared, every, back)
+        alphabet = automaton.alphabet
+        self._is_endless = alphabet.has_ascii or not alphabet.restricted(every).is_finite
         documents = automaton.formulas.documents
         scope = (documents.root,) if documents.dynamic else ()
         #: Everything but strings.
@@ -169,10 +172,13 @@ class FreshStrings:
             self._tries.follow(strings, value)
 
     def left_out(self, value: Value) -> frozenset[Key] | None:
-        """The few strings that are not in a formula; None where it asks more of strings."""
+        """The few strings that are not in a formula.
+
+        None where it asks more of strings, or there are not endlessly many.
+        """
         formulas = self._automaton.formulas
         conjunctions = formulas.conjunctions(value, STRING) if value.types >> STRING & 1 else ()
-        if len(conjunctions) != 1:
+        if len(conjunctions) != 1 or not self._is_endless:
             return None
         c = conjunctions[0]
         is_special = c.passes or c.fails or c.allowed is not None

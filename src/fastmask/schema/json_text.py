@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import BudgetError, GrammarSyntaxError
 
-__all__ = ["WrittenNumber", "decimal_of", "parsed", "written"]
+__all__ = ["WrittenNumber", "decimal_of", "parsed", "read_json", "written"]
 
 _EXPONENT_DIGITS = 18  # the decimal module has no larger ones
 _INTEGER_DIGITS = 4_000  # Python converts no longer ones
@@ -62,6 +62,16 @@ def _fraction(text: str) -> float | WrittenNumber:
 
 def _integer(text: str) -> int | WrittenNumber:
     return int(text) if len(text) <= _INTEGER_DIGITS else WrittenNumber(text)
+
+
+def read_json(text: bytes) -> Any:
+    """The JSON value of a text that was accepted, numbers exact."""
+    try:
+        return json.loads(text.decode(), parse_float=decimal_of, parse_int=_integer)
+    except RecursionError:
+        raise BudgetError(
+            "levels of nesting", sys.getrecursionlimit(), "let items that must differ be flatter"
+        ) from None
 
 
 def written(value: Any) -> str:

@@ -7,8 +7,7 @@ grows any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,7 @@ from .constants import (
     can_be_spelled,
     json_number,
 )
-from .numbers import first_numbers
 from .placing import item_plans, key_plans
-from .strings import first_strings
 from .values import AMONG, FALSE, Value
 
 if TYPE_CHECKING:
@@ -37,7 +34,6 @@ __all__ = ["Members", "assign"]
 
 _ATTEMPT_LIMIT = 5_000
 _ITEM_LIMIT = 2_000
-_MOST_PASSED = 1_000
 
 Question = tuple[Any, int]  # a value formula or a conjunction, and how many values are wanted
 
@@ -112,7 +108,6 @@ class Members:
                 yield key
 
     def _all_values(self, formula: Any, number: int, ask: Any) -> Iterator[Key]:
-        formulas = self._formulas
         if not isinstance(formula, Value):
             yield from self._of_conjunction(formula, number, ask)
         elif formula.kind == AMONG:
@@ -121,34 +116,19 @@ class Members:
         elif formula is not FALSE:
             for type_ in range(6):
                 if formula.types >> type_ & 1:
-                    for conjunction in formulas.conjunctions(formula, type_):
+                    for conjunction in self._emptiness.conjunctions(formula, type_):
                         yield from self._of_conjunction(conjunction, number, ask)
 
     def _of_conjunction(self, conjunction: Any, number: int, ask: Any) -> Iterator[Key]:
         type_ = conjunction.type
         if type_ in {NULL, BOOLEAN}:
             yield from sorted(filter(self._emptiness.spells, conjunction.allowed), key=repr)
-        elif type_ == NUMBER:
-            yield from self._spelled(partial(first_numbers, conjunction), number)
-        elif type_ == STRING:
-            strings = partial(first_strings, self._formulas, conjunction)
-            yield from self._spelled(strings, number)
+        elif type_ in {NUMBER, STRING}:
+            yield from self._emptiness.first(conjunction, number)
         elif type_ == ARRAY:
             yield from self._arrays(conjunction, number, ask)
         elif type_ == OBJECT:
             yield from self._objects(conjunction, number, ask)
-
-    def _spelled(self, first: Callable[[int], Iterable[Key]], number: int) -> list[Key]:
-        """The first values that can be spelled; any, if those are few among many."""
-        limit = number
-        while True:
-            found = list(first(limit))
-            spelled = list(filter(self._emptiness.spells, found))
-            if len(spelled) >= number or len(found) < limit:
-                return spelled[:number]
-            if limit > _MOST_PASSED:
-                return found[:number]
-            limit *= 4
 
     def _arrays(self, conjunction: Any, number: int, ask: Any) -> Iterator[Key]:
         constants = self._formulas.constants

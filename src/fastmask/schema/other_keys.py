@@ -89,7 +89,7 @@ def other_keys(automaton: SchemaAutomaton, conjunction: Any) -> OtherKeys:
         tests.update(dict.fromkeys((*where.inside, *where.outside)))
     if not tests:
         value = formulas.conjunction(*(wanted for _, wanted in conjunction.universals), TRUE)
-        return OtherKeys([] if automaton.is_empty(value) else [OtherClass(None, value, set())])
+        return OtherKeys([]) if automaton.is_empty(value) else _all_keys(automaton, value, set())
     joint, sets = product([any_text(), *(class_language(formulas, test) for test in tests)])
     if len(sets) > _MOST_CLASSES + 1:
         raise BudgetError("classes of keys", _MOST_CLASSES, "use fewer patterns that overlap")
@@ -107,21 +107,28 @@ def other_keys(automaton: SchemaAutomaton, conjunction: Any) -> OtherKeys:
         if value is not FALSE and not automaton.is_empty(value):
             groups.setdefault((value, meets), (value, passed))
     if len(sets) == 2 and groups:
-        return OtherKeys([OtherClass(None, *one) for one in groups.values()])
+        return _all_keys(automaton, *next(iter(groups.values())))
     labels = {group: label for label, group in enumerate(groups, 1)}
     joint = joint.relabelled([labels.get(group, 0) for group in group_of])
     classes: list[OtherClass] = []
     few: list[str] = []
     for label, (value, passed) in enumerate(groups.values(), 1):
         language = joint.relabelled([i == label for i in range(len(groups) + 1)])
-        if not automaton.spells_some(language):
-            continue
-        if language.size_up_to(_FEW) < _FEW:
+        spelled = automaton.spelled_keys(language)
+        if spelled.size_up_to(_FEW) < _FEW:
             # What is left of such a class would depend on which of its keys came.
-            few += [key.decode() for key in language.strings(_FEW)]
+            few += [key.decode() for key in spelled.strings(_FEW)]
         else:
             classes.append(OtherClass(language, value, passed, label))
     return OtherKeys(classes, joint, few)
+
+
+def _all_keys(automaton: SchemaAutomaton, member: Value, passed: set[Any]) -> OtherKeys:
+    """Those of an object for which all keys are alike."""
+    spelled = automaton.spelled_keys(any_text())
+    if spelled.is_finite:
+        return OtherKeys([], None, [key.decode() for key in spelled.strings(_FEW)])
+    return OtherKeys([OtherClass(None, member, passed)])
 
 
 def _is_in(passed: set[Any], where: KeyClass) -> bool:

@@ -274,7 +274,7 @@ def key_plans(
     for name, (_, required) in wanted.keys.items():
         if required:
             named[name] = value = formulas.member(wanted, name)
-            if value is FALSE or not can(value):
+            if value is FALSE or not can(value) or not emptiness.spells_key(name):
                 return
     if not wanted.somewhere and wanted.shortest <= len(named) and not more:
         yield KeyPlan(named, [])

@@ -87,6 +87,15 @@ class Policy:
             self.key_separator = _separator(separators[1], ":")
 
     @property
+    def layout(self) -> tuple[bytes, bytes, bytes]:
+        """What has to stand before the first item of a container, between two, and behind a key.
+
+        Indents are those of the root's items.
+        """
+        line = b"" if self.indent is None else b"\n" + self.indent
+        return line, (self.item_separator or b",") + line, self.key_separator or b":"
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """All options, as something hashable."""
         return tuple(getattr(self, name) for name in self.__slots__)

@@ -58,7 +58,7 @@ class SharedStates:
     def __init__(self, tables: Tables, policy: Policy) -> None:
         self.tables = tables
         self.policy = policy
-        self.alphabet = alphabet_without(tables.absent_bytes)
+        self.alphabet = alphabet_without(tables.absent_bytes, b"".join(policy.layout))
         self.forms: dict[Any, int] = {}
         self.values: dict[Any, int] = {}
         self.written: dict[Any, int] = {}
