@@ -179,6 +179,49 @@ def test_every_walk_can_be_finished(number):
     assert finished or not JIT_ENABLED
 
 
+@pytest.mark.parametrize(
+    ("schema", "text", "taken", "refused"),
+    [
+        # The second {} would make it the array that came.
+        (
+            {**ENDLESS, "items": {**TWINS, "items": {"type": "object"}, "maxItems": 2}},
+            "[[{},{}],[{",
+            '"a":1},{"a":1}]]',
+            "}",
+        ),
+        # Whatever came a second time, there would be no null.
+        (
+            {
+                **TWINS,
+                "prefixItems": [{"type": "array"}],
+                "maxItems": 3,
+                "contains": {"const": None},
+            },
+            "[[1],",
+            "[1],null]",
+            '"',
+        ),
+        (
+            {
+                "allOf": [TWINS, {"not": {"items": {"type": "boolean"}}}],
+                "type": "array",
+                "maxItems": 2,
+            },
+            "[",
+            '"a","a"]',
+            "t",
+        ),
+    ],
+)
+def test_an_item_that_has_to_come_again_leaves_room_for_all_else(schema, text, taken, refused):
+    matcher = fm.GrammarMatcher(fm.GrammarCompiler(VOCABULARY).compile_json_schema(schema))
+    assert matcher.accept_bytes(text)
+    assert not matcher.is_token_allowed(ord(refused))
+    assert np.array_equal(matcher.naive_row(), matcher.next_token_bitmask())
+    assert matcher.accept_bytes(taken)
+    assert matcher.is_completed()
+
+
 def test_a_token_that_ends_two_items_is_decided_by_the_first():
     compiled = fm.CompiledGrammar(
         fm.Grammar.from_json_schema({**ENDLESS, "items": STRING}), VOCABULARY

@@ -433,9 +433,26 @@ class ArrayRule:
             ways.append((behind, formulas.exclude(item, used)))
         else:
             # Only an item that can come a second time later.
-            twice = join(item, formulas.disjunction(*self._items(behind.n)))
+            twice = formulas.disjunction(*self._twice(behind, item))
             ways.append((behind._replace(first=True), formulas.exclude(twice, used)))
         return ways
+
+    def _twice(self, behind: _Seen, item: Value) -> Iterator[Value]:
+        """The values of the last item with which the array can be finished if they come again.
+
+        The arrays left out are not looked at.
+        """
+        join, negation = self.automaton.formulas.conjunction, self.automaton.formulas.negation
+        complete = behind._replace(twins=True, used=_NONE, apart=_NONE)
+        for place, later in enumerate(self._items(behind.n)):
+            # Whether it meets an obligation the second time is known.
+            cases = [join(item, later)]
+            for i in behind.pending:
+                value = self.conjunction.somewhere[i][2]
+                cases = [join(case, part) for case in cases for part in (value, negation(value))]
+            for case in cases:
+                if self._has_end_with(complete, place, case):
+                    yield case
 
     def _needed(self, behind: _Seen) -> frozenset[Key]:
         """Values that have to be kept for items to come, so that the one before must not be."""
@@ -491,6 +508,10 @@ class ArrayRule:
 
     def _can_finish(self, seen: _Seen) -> bool:
         """Whether an array that has come so far can be finished."""
+        if seen.first and seen.apart:
+            # What the last item is, and would be a second time, is known.
+            last = next(iter(seen.apart)).items[seen.n - 1]
+            return self._can_finish(seen._replace(used=seen.used | {last}, first=False))
         if self._is_endless or self._may_close(seen) or seen.first:
             return True
         c = self.conjunction
@@ -549,18 +570,20 @@ class ArrayRule:
         if seen.twins or not seen.used:
             return False
         # One more of the values that came makes two equal ones.
-        rest = self._rest(seen._replace(twins=True))
-        if rest is None:
-            return False
-        for place, item in enumerate(self._items(seen.n)):
-            one = Arrays()
-            again = formulas.conjunction(item, formulas.among(seen.used))
-            one.prefix = (*((TRUE,) * place), again)
-            one.shortest = place + 1
-            with_one = rest.meet(one, formulas)
-            if with_one is not None and not is_empty(with_one):
-                return True
-        return False
+        complete, came = seen._replace(twins=True), formulas.among(seen.used)
+        return any(
+            self._has_end_with(complete, place, formulas.conjunction(item, came))
+            for place, item in enumerate(self._items(seen.n))
+        )
+
+    def _has_end_with(self, seen: _Seen, place: int, item: Value) -> bool:
+        """Whether items can follow that finish the array, one at some place in a formula."""
+        one = Arrays()
+        one.prefix = (*((TRUE,) * place), item)
+        one.shortest = place + 1
+        rest = self._rest(seen)
+        with_one = None if rest is None else rest.meet(one, self.automaton.formulas)
+        return with_one is not None and not self.automaton.is_empty(with_one)
 
 
 def _is_alike(arrays: Any) -> bool:

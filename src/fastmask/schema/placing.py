@@ -187,7 +187,11 @@ def _unchained(chain: Any) -> ItemPlan:
 def _plans_with_twins(
     formulas: Formulas, wanted: Arrays, can: Can, longer: int
 ) -> Iterator[ItemPlan]:
-    """Plans in which two items share a formula, so that both can be the same value."""
+    """Plans in which two items share a formula, so that both can be the same value.
+
+    What one of them takes on the other one meets as well.
+    """
+    asked = [value for value, *_ in wanted.counts] + [value for *_, value in wanted.somewhere]
     places = len(wanted.prefix) + 2
     if wanted.longest is not None:
         places = min(places, wanted.longest)
@@ -196,16 +200,19 @@ def _plans_with_twins(
             twins = Arrays()
             for name in Arrays.__slots__:
                 setattr(twins, name, getattr(wanted, name))
-            both = formulas.conjunction(wanted.item(first), wanted.item(second))
-            prefix = [wanted.item(i) for i in range(max(len(wanted.prefix), second + 1))]
-            prefix[first] = prefix[second] = both
-            twins.prefix = tuple(prefix)
             twins.unique = None
             twins.shortest = max(wanted.shortest, second + 1)
-            for plan in item_plans(formulas, twins, can, longer):
-                values = [value for value, times in plan for _ in range(min(times, second + 1))]
-                if values[first] is values[second]:
-                    yield plan
+            prefix = [wanted.item(i) for i in range(max(len(wanted.prefix), second + 1))]
+            cases = [formulas.conjunction(prefix[first], prefix[second])]
+            for value in asked:
+                cases += [formulas.conjunction(case, value) for case in cases]
+            for both in dict.fromkeys(cases):
+                prefix[first] = prefix[second] = both
+                twins.prefix = tuple(prefix)
+                for plan in item_plans(formulas, twins, can, longer):
+                    values = [value for value, times in plan for _ in range(min(times, second + 1))]
+                    if values[first] is values[second]:
+                        yield plan
 
 
 # Objects.
