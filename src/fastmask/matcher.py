@@ -6,27 +6,25 @@ step. Rollback and fork copy an integer: a fork shares the frozen history and ow
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import I32, I64, U8
+from ._arrays import I32, I64
 from ._types import as_integer, expect
 from .arena import vacant_row_error
 from .bitmask import bitmask_rows, words_for
 from .compiler import CompiledGrammar
 from .draft_tree import fill_draft_tree
 from .errors import BitmaskError, MatcherError
-from .foresight import tell_tokens
 from .history import History
 from .jump_forward import forced_tokens
 from .kernels import layout
 from .kernels.accept import accept_text
+from .reading import Reader
 from .rows import Rows
-from .texts import last_value
 
 __all__ = ["GrammarMatcher"]
 
@@ -197,7 +195,11 @@ class GrammarMatcher:
             raise vacant_row_error(self._place())
         row = generation.view(leaf)
         if flags & layout.TEXTUAL:
-            row, flags = self._textual_row(generation, leaf)
+            # The text of an array's items adds tokens.
+            row = row.copy()
+            _set_bits(row, self._reader().allowed_by_text(generation, leaf), True)
+            row.flags.writeable = False
+            flags = flags & layout.COMPLETE | (0 if row.any() else layout.VACANT)
         if self._own_stops is not None:
             generation.views.pop(leaf, None)
             row = row.copy()
@@ -215,46 +217,11 @@ class GrammarMatcher:
             raise vacant_row_error(self._place())
         return row, flags
 
-    def _textual_row(self, generation: Rows, leaf: int) -> tuple[I32, int]:
-        """A row to which the text of an array's items adds tokens, and its flags."""
-        with self._arena.lock:
-            doubtful = self._arena.doubtful_tokens(self._words, generation, leaf)
-        row = generation.view(leaf).copy()
-        if doubtful:
-            told, doubtful = tell_tokens(
-                self._arena,
-                self._words,
-                generation,
-                doubtful,
-                lambda head: last_value(self._tails(head)),
-            )
-            _set_bits(row, (*told, *self._texts_allow(doubtful)), True)
-        row.flags.writeable = False
-        return row, generation.flags(leaf) & layout.COMPLETE | (0 if row.any() else layout.VACANT)
-
     def _judge_two_keyed(self, row: I32) -> None:
         """Set or clear the tokens that may hold two keys of one object, by reading each."""
         tokens = self._arena.two_keyed.tolist()
         _set_bits(row, tokens, False)
-        _set_bits(row, self._texts_allow((token, 0) for token in tokens), True)
-
-    def _texts_allow(self, doubtful: Iterable[tuple[int, int]]) -> list[int]:
-        """Those of some tokens that are accepted; with each how long the text is not needed.
-
-        Raises `BudgetError` where accepting one of them does.
-        """
-        allowed = []
-        behind: dict[bytes, int] = {}
-        tables = self._arena.tables
-        for token, n in doubtful:
-            start, end = tables.token_span(token)
-            data = tables.token_bytes[start:end]
-            head = data[: n + 1].tobytes()
-            if head not in behind:
-                behind[head] = self._read(data[: n + 1])
-            if behind[head] and self._read(data[n + 1 :], behind[head], head):
-                allowed.append(token)
-        return allowed
+        _set_bits(row, self._reader().allowed((token, 0) for token in tokens), True)
 
     def _ends_allowed(self, complete: bool) -> list[int]:
         """Stop and end ids that are allowed: where the text may end, or as atomic tokens."""
@@ -315,7 +282,7 @@ class GrammarMatcher:
             bits = np.unpackbits(row.view(np.uint8), bitorder="little")
             tokens = enumerate(self.compiled.vocabulary.tokens)
             left = [(i, 0) for i, token in tokens if end in token and not bits[i]]
-            _set_bits(row.view(np.int32), self._texts_allow(left), True)
+            _set_bits(row.view(np.int32), self._reader().allowed(left), True)
         self._judge_two_keyed(row.view(np.int32))
         return row.view(np.int32)
 
@@ -380,7 +347,7 @@ class GrammarMatcher:
         configuration = 0
         if tables.vocabulary.is_text[token_id] and not is_stop:
             start, end = tables.token_span(token_id)
-            configuration = self._read(tables.token_bytes[start:end])
+            configuration = self._reader().read(tables.token_bytes[start:end])
         if kind >= 0:
             # An atomic token; if it is text as well, both readings count.
             with self._arena.lock:
@@ -399,37 +366,8 @@ class GrammarMatcher:
             self._terminate_if_completed()
         return True
 
-    def _read(self, data: U8, configuration: int = 0, ahead: bytes | bytearray = b"") -> int:
-        """The configuration behind ``data``, 0 if it is refused.
-
-        Read from the present one, or from ``configuration``, which is where ``ahead`` leads.
-        """
-        arena, words = self._arena, self._words
-        configuration = configuration or int(words[layout.M_CONFIGURATION])
-        position = 0
-        with arena.lock, arena.exact_texts():
-            while position < data.size:
-                status, result = arena.try_advance(words, configuration, data[position:])
-                if status == layout.NEED_TEXT:
-                    # The text just read, a key say, decides the next byte: read up to it, name it.
-                    if result:
-                        before = data[position : position + result]
-                        configuration = arena.advance(words, configuration, before)[1]
-                        position += result
-                    text = last_value(self._tails(bytes(ahead) + data[:position].tobytes()))
-                    symbol = self._arena.tables.registers.text_symbol(text)
-                    byte = data[position : position + 1]
-                    lives, configuration = arena.advance_past(words, configuration, byte, symbol)
-                    position += 1
-                    if not lives:
-                        return 0
-                else:
-                    return result if status == layout.ACCEPTED else 0
-        return configuration
-
-    def _tails(self, ahead: bytes) -> Callable[[int], bytes]:
-        """What gives the last so many bytes read so far, with ``ahead`` behind them."""
-        return functools.partial(self._history.tail, ahead=ahead)
+    def _reader(self) -> Reader:
+        return Reader(self._arena, self._words, self._history)
 
     def _terminate_if_completed(self) -> None:
         if self.is_completed():
@@ -454,7 +392,7 @@ class GrammarMatcher:
             if isinstance(data, str)
             else bytes(memoryview(data))
         )
-        configuration = self._read(np.frombuffer(bytearray(raw), np.uint8))
+        configuration = self._reader().read(np.frombuffer(bytearray(raw), np.uint8))
         if configuration == 0:
             return False
         self._history.push_text(configuration, raw)
@@ -522,35 +460,26 @@ class GrammarMatcher:
         """The bytes that may come next, in a given order of all bytes."""
         if self._words[layout.M_TERMINATED]:
             return []
-        allowed = self._allowed_bytes(int(self._words[layout.M_CONFIGURATION])).tolist()
+        here = int(self._words[layout.M_CONFIGURATION])
+        allowed = self._reader().next_bytes(here).tolist()
         return [byte for byte in order if allowed[byte]]
-
-    def _allowed_bytes(
-        self, configuration: int, ahead: bytes | bytearray = b""
-    ) -> npt.NDArray[np.bool_]:
-        """Which bytes may come next, bool[256], in a configuration that ``ahead`` leads to."""
-        with self._arena.lock:
-            allowed = self._arena.allowed_bytes(self._words, configuration)
-        end = np.frombuffer(bytearray(self._arena.tables.item_end), np.uint8)
-        if end.size and not allowed[end[0]]:
-            allowed[end[0]] = self._read(end, configuration, ahead) != 0
-        return allowed
 
     def find_jump_forward_bytes(self) -> bytes:
         """The bytes that must come next, whatever the model wants; empty if there is a choice."""
         if self._words[layout.M_TERMINATED]:
             return b""
+        reader = self._reader()
         forced = bytearray()
         configuration = int(self._words[layout.M_CONFIGURATION])
         while True:
             with self._arena.lock:
                 if self._ends(configuration):
                     return bytes(forced)
-            allowed = self._allowed_bytes(configuration, forced)
+            allowed = reader.next_bytes(configuration, forced)
             data = np.flatnonzero(allowed).astype(np.uint8)
             if data.size != 1:
                 return bytes(forced)
-            configuration = self._read(data, configuration, forced)
+            configuration = reader.read(data, configuration, forced)
             forced += data.tobytes()
 
     def find_jump_forward_tokens(
