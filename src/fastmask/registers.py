@@ -37,7 +37,7 @@ class Frame(Protocol):
 class PlainRule(Protocol):
     """An object that asks of its frames only which keys they have seen."""
 
-    def frame_of(self, register: int, seen: int, others: int, count: int) -> Frame:
+    def frame_of(self, seen: int, others: int, count: int) -> Frame:
         """The frame of a register that a kernel made."""
 
 
@@ -283,7 +283,7 @@ class Registers:
                 asked = self._record.bound(layout.T_RULES)[layout.RULE * (rule - 1) :]
                 if asked[layout.RULE_WORDS]:
                     seen = self._keys_of_set(seen, int(asked[layout.RULE_WORDS]))
-                frame = self._frames[register] = plain.frame_of(register, seen, others, count)
+                frame = self._frames[register] = plain.frame_of(seen, others, count)
         return frame
 
     def make_move(self, register: int, symbol: int) -> None:

@@ -31,7 +31,7 @@ def first_numbers(conjunction: Numbers, limit: int) -> list[Number]:
     if conjunction.integer:
         divisors.append(1)
     if not divisors:
-        return list(islice(_dense(conjunction, others), limit))
+        return list(islice(_dense(conjunction), limit))
     step = least_common_multiple(divisors)
     if any(step % other == 0 for other in others):
         return []
@@ -86,7 +86,7 @@ def _outward(low: int | None, high: int | None) -> Iterator[int]:
                 return
 
 
-def _dense(conjunction: Numbers, others: list[Number]) -> Iterator[Number]:
+def _dense(conjunction: Numbers) -> Iterator[Number]:
     """Decimals of an interval that has an inside: the ends, then ever finer halves."""
     low, high = conjunction.lower, conjunction.upper
     if low is None and high is None:

@@ -198,7 +198,7 @@ class ObjectRule:
         """Keys, given as bits, as kernels have them."""
         return self.tables.registers.new_set(keys, self._words) if self._words else keys
 
-    def frame_of(self, register: int, seen: int, others: int, count: int) -> ObjectFrame:
+    def frame_of(self, seen: int, others: int, count: int) -> ObjectFrame:
         """The frame of a register that a kernel made."""
         unnamed = self._sets[others >> 1]
         names = {name for name, bit in self._bits.items() if seen & bit}
