@@ -607,6 +607,25 @@ def test_what_an_item_under_way_is_counts(kind):
         walk(GrammarMatcher(compiled), random.Random(seed), 8, examine)
 
 
+@pytest.mark.parametrize(
+    ("more", "text", "completion"),
+    [
+        ({"minItems": 3}, "[", "1,1,1]"),
+        ({"minItems": 3}, "[{},", "1,1]"),
+        ({"minItems": 3}, "[true,", "1,1]"),
+        ({"minItems": 3}, "[[],{},", "{}]"),
+        ({"items": {"enum": [1000, 2, True]}}, "[", "2,2]"),
+        ({"contains": {"const": True}, "maxItems": 3}, "[{},", "{},true]"),
+    ],
+)
+def test_an_item_that_has_to_come_twice_is_a_short_one(more, text, completion):
+    schema = {"type": "array", "not": {"uniqueItems": True}, **more}
+    matcher = GrammarMatcher(COMPILER.compile_json_schema(schema, whitespace="none"))
+    assert matcher.accept_bytes(text)
+    assert least_bytes(matcher) == len(completion)
+    assert len(shortest_completion(matcher).text) == len(completion)
+
+
 @pytest.mark.large
 def test_the_completion_of_many_different_items():
     schema = {

@@ -11,7 +11,7 @@ Which keys an object still needs does not depend on their order. So a search ask
 those worth trying (``ObjectRule.ways``) instead of spelling every key in every order, and where
 only required keys are missing it adds up what each of them takes alone (``ObjectRule.missing``).
 Behind an item that must differ from later ones and is not known yet, the distance is that behind
-the simplest item, so it may be a byte or two too large.
+the shortest item, so it may be a byte or two too large.
 """
 
 from __future__ import annotations
@@ -374,7 +374,7 @@ class Distances:
         move = self._moves.get((register, symbol))
         if move is None:
             frame: Any = self._tables.registers.frame(register)
-            # Which item it was is not known; it is taken for the simplest.
+            # Which item it was is not known; it is taken for the shortest.
             move = frame.spare_move() if reads_item else frame.move(symbol)
             self._moves[register, symbol] = move
         return move

@@ -12,6 +12,7 @@ change is in the row already (``VagueFrame``).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ __all__ = ["ArrayRule"]
 
 _NONE: frozenset[Any] = frozenset()
 _QUOTE = 0x22
+_MOST_COMPARED = 8  # items of one type, for the shortest of all
 _MOST_COMMAS = 1 << 62  # more than a text holds
 
 
@@ -60,8 +62,8 @@ class ArrayFrame:
         return self.rule.move(self, symbol)
 
     def spare_move(self) -> tuple[int, int]:
-        """The move on a comma behind an item that is not known: say the simplest there is."""
-        return self.rule.behind_simplest(self.seen)
+        """The move on a comma behind an item that is not known: say the shortest there is."""
+        return self.rule.behind_shortest(self.seen)
 
 
 class VagueFrame:
@@ -326,13 +328,24 @@ class ArrayRule:
             call = self.automaton.call(value, self.depth + 1, self._back)
             yield program(layout.SET, register, 0, call)
 
-    def behind_simplest(self, seen: _Seen) -> tuple[int, int]:
-        """The register behind a comma and the simplest item that can have come."""
+    def behind_shortest(self, seen: _Seen) -> tuple[int, int]:
+        """The register behind a comma and the shortest item that can have come."""
         if self._remembers(seen):
             formulas, emptiness = self.automaton.formulas, self.automaton.emptiness
             item = formulas.exclude(self.conjunction.item(max(0, seen.n - 1)), seen.used)
-            simplest = formulas.constants.keys(emptiness.members(item, 1))
-            seen = seen._replace(used=seen.used | simplest, first=False)
+            if _is_alike(self.conjunction):
+                values = [
+                    value
+                    for type_ in range(6)
+                    if item.types >> type_ & 1
+                    for conjunction in emptiness.conjunctions(item, type_)
+                    for value in emptiness.members(conjunction, _MOST_COMPARED)
+                ]
+                values.sort(key=_size)
+            else:
+                values = emptiness.members(item, 1)  # which can have come is not known
+            shortest = formulas.constants.keys(values[:1])
+            seen = seen._replace(used=seen.used | shortest, first=False)
         return self.behind_item(seen)
 
     def behind_item(self, seen: _Seen) -> tuple[int, int]:
@@ -584,6 +597,11 @@ class ArrayRule:
         rest = self._rest(seen)
         with_one = None if rest is None else rest.meet(one, self.automaton.formulas)
         return with_one is not None and not self.automaton.is_empty(with_one)
+
+
+def _size(value: Any) -> int:
+    """How long a value is, but for white space and numbers that are no floats."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
 
 
 def _is_alike(arrays: Any) -> bool:
