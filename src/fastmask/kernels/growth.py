@@ -126,6 +126,28 @@ def make_noted(tables, arena):
 
 
 @inner
+def move_behind(tables, arena, rows, chain, register, action):
+    """Packed move of a register on program ``action``, a step, behind a chain of other steps.
+
+    What is missing of all these is made; -1 and a note of it if the front end has to. Needs the
+    lock.
+    """
+    chains = view_i32(rows, R_CHAINS)
+    programs = view_i32(tables, T_PROGRAMS)
+    reached = np.int64(take_steps(chains, programs, tables, chain, register, arena, A_NOTE))
+    while reached < 0 and make_noted(tables, arena) >= 0:
+        reached = np.int64(take_steps(chains, programs, tables, chain, register, arena, A_NOTE))
+    if reached < 0:
+        miss(arena, arena[A_NOTE + NOTE_OUTCOME], arena[A_NOTE + NOTE_SYMBOL])
+        return np.int64(-1)
+    symbol = np.int64(programs[4 * (PROGRAM - action) + 1])
+    move = np.int64(derive(tables, reached, symbol))
+    if move < 0:
+        miss(arena, reached, symbol)
+    return move
+
+
+@inner
 def grow_tree(tables, arena, rows, node, outcome):
     """Make the root of state ``outcome`` (node < 0) or the child of ``node`` for ``outcome``.
 
@@ -281,23 +303,11 @@ def grow_tree(tables, arena, rows, node, outcome):
                     flags |= TEXTUAL
                 register = -1 - (depth + DEPTHS * chain_slot(chains, PROGRAM - action, chain))
             elif kind == KNOW:
-                # The steps taken before on the then unknown register, and now the one that asks.
-                chain = (-1 - register) // DEPTHS
-                register = take_steps(
-                    chains, programs, tables, chain, np.int64(outcome), arena, A_NOTE
-                )
-                while register < 0 and make_noted(tables, arena) >= 0:
-                    register = take_steps(
-                        chains, programs, tables, chain, np.int64(outcome), arena, A_NOTE
+                move = np.int64(
+                    move_behind(
+                        tables, arena, rows, (-1 - register) // DEPTHS, np.int64(outcome), action
                     )
-                move = np.int64(-1)
-                if register < 0:
-                    miss(arena, arena[A_NOTE + NOTE_OUTCOME], arena[A_NOTE + NOTE_SYMBOL])
-                else:
-                    symbol = np.int64(programs[4 * (PROGRAM - action) + 1])
-                    move = derive(tables, register, symbol)
-                    if move < 0:
-                        miss(arena, register, symbol)
+                )
                 resume = np.int64(DEAD)
                 if move >= 0:
                     register = move >> 32
