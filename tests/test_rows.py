@@ -45,6 +45,26 @@ def test_a_row_without_any_token_is_an_error(schema, vocabulary, start):
             matcher.next_token_bitmask()
 
 
+@pytest.mark.parametrize("limit", [0, -1, 0.5, -np.inf, np.inf, np.nan, 1e30, 2**70])
+def test_any_number_is_a_limit(limit):
+    compiled = fm.GrammarCompiler(fm.toy.VOCABULARY, limit).compile_json_schema({"maxLength": 9})
+    matcher = fm.GrammarMatcher(compiled)
+    for byte in b'"0123456':
+        assert (matcher.next_token_bitmask() == matcher.naive_row()).all()
+        assert matcher.accept_bytes(bytes([byte]))
+
+
+def test_rows_outlive_what_made_them():
+    held = []
+    for i in range(30):
+        compiled = fm.GrammarCompiler(fm.toy.VOCABULARY).compile_choices([f"a{i}", f"b{i}c"])
+        row = fm.GrammarMatcher(compiled).next_token_bitmask()
+        assert not row.flags.writeable
+        held.append((row, row.copy()))
+        del compiled  # what it leaves behind serves the next one
+    assert all((row == copy).all() for row, copy in held)
+
+
 @pytest.mark.large
 def test_rows_that_were_handed_out_count_for_the_limit():
     vocabulary = fm.Vocabulary.gpt2()

@@ -30,7 +30,7 @@ _MOST_POLICIES = 4
 
 def new_arena(tables: Tables, limit_bytes: float) -> Arena:
     """An arena whose rows hold about so many bytes."""
-    return Arena(tables, int(min(limit_bytes, sys.maxsize)))
+    return Arena(tables, int(max(0, min(limit_bytes, sys.maxsize))))
 
 
 class SchemaArenas:
