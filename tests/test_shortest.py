@@ -626,6 +626,33 @@ def test_an_item_that_has_to_come_twice_is_a_short_one(more, text, completion):
     assert len(shortest_completion(matcher).text) == len(completion)
 
 
+def test_the_cheapest_keys_are_chosen():
+    kinds = [("integer", 1), ("boolean", 4), ("null", 4)]
+    named = {f"k{i}": {"type": kinds[i % 3][0]} for i in range(60)}
+    # Bytes of a key, its member, two quotes, a colon and a comma.
+    sizes = {name: len(name) + kinds[i % 3][1] + 4 for i, name in enumerate(named)}
+    fresh = [5, *[6] * 60]
+    schema = {"type": "object", "properties": named, "minProperties": 30}
+    closed = {**schema, "additionalProperties": False}
+
+    def check(schema, text, best):
+        matcher = GrammarMatcher(COMPILER.compile_json_schema(schema, whitespace="none"))
+        assert matcher.accept_bytes(text)
+        completion = shortest_completion(matcher)
+        assert len(completion.text) == least_bytes(matcher) == best
+        assert matcher.accept_bytes(completion.text)
+        assert matcher.is_completed()
+
+    others = sorted(size for name, size in sizes.items() if name not in {"k1", "k59"})
+    check(closed, "", 1 + sum(sorted(sizes.values())[:30]))
+    check(closed, '{"k59":null', 1 + sum(sorted([*others, sizes["k1"]])[:29]))
+    check({**closed, "required": ["k1"]}, '{"k59":null', 1 + sizes["k1"] + sum(others[:28]))
+    check(schema, "", 1 + sum(fresh[:30]))
+    check(schema, '{"":0', 1 + sum(fresh[1:30]))
+    check({**schema, "required": ["k1"]}, "", 1 + sizes["k1"] + sum(fresh[:29]))
+    check({**schema, "required": ["k1"]}, '{"k59":null', 1 + sizes["k1"] + sum(fresh[:28]))
+
+
 @pytest.mark.large
 def test_the_completion_of_many_different_items():
     schema = {

@@ -9,7 +9,8 @@ as that bound is asked for. What is found is kept, for every place along the pat
 
 Which keys an object still needs does not depend on their order. So a search asks the object for
 those worth trying (``ObjectRule.ways``) instead of spelling every key in every order, and where
-only required keys are missing it adds up what each of them takes alone (``ObjectRule.missing``).
+only keys are missing, required ones or some number, it adds up what each of them takes alone, or
+the shortest do (``ObjectRule.missing``).
 Behind an item that must differ from later ones and is not known yet, the distance is that behind
 the shortest item, so it may be a byte or two too large.
 """
@@ -76,6 +77,8 @@ class _Call(NamedTuple):
     step: _Step
     less: int  # bytes of each call that are counted once, with the base
     before: _Place
+    others: tuple[_Search, ...] = ()  # calls of which the shortest are made, too,
+    more: int = 0  # so many
 
 
 class _Search:
@@ -204,18 +207,22 @@ class Distances:
 
     def _await(self, search: _Search, length: int, call: _Call) -> _Search | None:
         """Go on behind calls as far as they are known; one that has to be searched further."""
+        calls = call.step.calls
+        if call.others:
+            calls += tuple(sorted(call.others, key=lambda other: other.least)[: call.more])
         # Every call reads at least a byte of its own.
-        far = call.base + sum(max(1, c.least - call.less) for c in call.step.calls)
-        unfinished = next((c for c in call.step.calls if c.distance is None), None)
+        far = call.base + sum(max(1, c.least - call.less) for c in calls)
+        unfinished = next((c for c in calls if c.distance is None), None)
         if far >= UNREACHABLE:
             return None
         if unfinished is not None:
             search.push(far, _CALL, call)
             return unfinished if far <= length else None
-        if call.step.to is None:
-            search.push(far, _GOAL, (call.before, call.step))
+        step = call.step._replace(calls=calls)
+        if step.to is None:
+            search.push(far, _GOAL, (call.before, step))
         else:
-            search.reach(far, call.before, call.step)
+            search.reach(far, call.before, step)
         return None
 
     def _finish(self, search: _Search, distance: int, last: _Place, step: _Step) -> None:
@@ -300,19 +307,22 @@ class Distances:
             search.push(length + called.least, _CALL, _Call(length, step, 0, before))
 
     def _add_up(self, search: _Search, length: int, place: _Place, frame: Any) -> bool:
-        """Behind a member, where only required keys are missing: what each takes alone, in sum."""
-        alone = frame.missing(place.state)
-        if alone is None:
+        """Behind a member, where only keys are missing: what each takes alone, in sum."""
+        missing = frame.missing(place.state)
+        if missing is None:
             return False
-        complete, registers = alone
-        end = _Place(place.state, complete)
+        end = _Place(place.state, missing.complete)
         closing = self._search(end)
         if closing.distance is None:
             self._run(closing)
         assert closing.distance is not None
-        members = tuple(self._search(_Place(place.state, register)) for register in registers)
-        step = _Step(calls=members, until=end, to=end)
-        search.push(length, _CALL, _Call(length, step, closing.distance, place))
+        required, others = (
+            tuple(self._search(_Place(place.state, register)) for register in registers)
+            for registers in (missing.required, missing.others)
+        )
+        step = _Step(calls=required, until=end, to=end)
+        call = _Call(length, step, closing.distance, place, others, missing.more)
+        search.push(length, _CALL, call)
         return True
 
     def _outcomes(self, code: int, register: int) -> list[tuple[int, int]]:

@@ -10,7 +10,9 @@ in place of tries. A trie is made from the one before it and shares all states b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .._arrays import I32
@@ -28,9 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["NextKeys"]
 
 _MOST_APART = 16  # classes that have an automaton each
+_MOST_WAYS = 4  # to write a key in as many bytes, but for very few
 
 #: A key spelled, and the action on the quote behind it.
 _Key = tuple[bytes, int]
+
+
+@cache
+def _any_byte() -> Dfa:
+    return Dfa.from_strings([bytes([byte]) for byte in range(256)])
 
 
 class NextKeys:
@@ -261,6 +269,19 @@ class NextKeys:
         """The shortest key of a class with its quotes, those known left out."""
         text = self._class_without(number, known).shortest()
         return None if text is None else b'"' + text
+
+    def shortest_others(self, number: int, known: frozenset[str], limit: int) -> list[str]:
+        """The shortest keys of a class, those known left out; fewer than ``limit`` if need be."""
+        left = self._class_without(number, known)
+        keys: dict[str, None] = {}
+        length = Dfa.literal(b"")
+        for _ in range(left.n_states):
+            texts = (left & length).strings(_MOST_WAYS * limit)
+            keys.update(dict.fromkeys(json.loads(b'"' + text) for text in texts))
+            if len(keys) >= limit:
+                break
+            length = length.concatenation(_any_byte())
+        return list(keys)[:limit]
 
     def _class_without(self, number: int, known: frozenset[str]) -> Dfa:
         """The texts of the keys of a class, closing quote included, those known left out."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels import layout
 from .constants import Constant
@@ -25,6 +25,26 @@ if TYPE_CHECKING:
 __all__ = ["ObjectRule", "names_left_out"]
 
 _MOST_BITS = 16 * layout.KEYS_OF_WORD  # named keys of an object that is left to kernels
+
+
+class MissingKeys(NamedTuple):
+    """Keys that have to come, as registers.
+
+    Attributes
+    ----------
+    complete : int
+        The register in which nothing is missing any more.
+    required : list of int
+        Of each key that is required the register in which it alone is missing.
+    others : list of int
+        The same of the keys of which ``more`` have to come.
+    more : int
+    """
+
+    complete: int
+    required: list[int]
+    others: list[int]
+    more: int
 
 
 class ObjectFrame:
@@ -78,8 +98,8 @@ class ObjectFrame:
         """Keys to be tried for the shortest end: spelled with quotes, register and action."""
         return self.rule.ways(self)
 
-    def missing(self, state: int) -> tuple[int, list[int]] | None:
-        """Registers without any and with one of the missing keys, if they are all that counts."""
+    def missing(self, state: int) -> MissingKeys | None:
+        """What is known of the missing keys, if they are all that counts."""
         return self.rule.missing(self, state)
 
 
@@ -118,6 +138,8 @@ class ObjectRule:
         self._frames: dict[tuple[Any, ...], ObjectFrame] = {}
         self._firsts: dict[frozenset[Constant], ObjectFrame] = {}
         self._settled: dict[tuple[tuple[int, ...], frozenset[str]], bool] = {}
+        self._fresh: dict[tuple[frozenset[str], int, int], tuple[list[str], list[str]]] = {}
+        self._alone: dict[tuple[frozenset[str], int], dict[str, int]] = {}
         self._numbers: dict[frozenset[str], int] = {}
         self._sets: dict[int, frozenset[str]] = {}
         is_plain = self._is_plain()
@@ -506,7 +528,12 @@ class ObjectRule:
         more = self.conjunction.shortest > frame.count + len(missing)
         is_ordered = self.automaton.policy.property_order == "schema"
         free = bool(frame.pending or frame.apart) or (more and is_ordered)
-        for name in self.names if free or not missing else missing[:1]:
+        names = self.names if free or not missing else missing[:1]
+        if not (free or missing):
+            # Of keys with the same members the shortest will do.
+            left = sorted(self.names.keys() - frame.seen, key=self._size_and_place)
+            names = [*{self.names[name]: name for name in reversed(left)}.values()]
+        for name in names:
             if self._may_come(frame, name):
                 register, action = self._after_key(frame, name, self.names[name], self._member)
                 yield self.next_keys.shortest(name), register, action
@@ -523,32 +550,68 @@ class ObjectRule:
                 register, action = self._after_key(frame, _key_text(text), value, self._member)
                 yield text, register, action
 
-    def missing(self, frame: ObjectFrame, state: int) -> tuple[int, list[int]] | None:
-        """Behind a member: the registers in which nothing, and in which one key alone, is missing.
+    def _size_and_place(self, name: str) -> tuple[int, int]:
+        return len(self.next_keys.shortest(name)), self._order.get(name, len(self._order))
 
-        None where something else than required keys counts, or their order does, or where there
-        are fewer than two.
+    def missing(self, frame: ObjectFrame, state: int) -> MissingKeys | None:
+        """Behind a member: what is known of the keys that are missing.
+
+        None where something else than their number and the required ones counts, or their order
+        does, or where there are fewer than two.
         """
         left = self.required - frame.seen
+        more = max(0, self.conjunction.shortest - frame.count - len(left))
         if (
             state != self._back
-            or len(left) < 2
+            or len(left) + more < 2
             or frame.pending
             or frame.apart
             or self.automaton.policy.property_order == "schema"
-            or self.conjunction.shortest > frame.count + len(left)
         ):
             return None
+        fresh, spent = self._fresh_keys(frame, more) if more else ([], [])
+        # All others count as keys that came, so that one alone is the next.
+        unnamed = frame.unnamed.union(fresh, spent)
+        every: frozenset[Any] = unnamed.union(self.names)
         none: frozenset[Any] = frozenset()
-        named = frozenset(name for name in frame.seen if name in self.names)
-        count = frame.count + len(left)
-        complete = self._frame_with(named | left, none, (), none, count)
-        alone = [
-            self._frame_with(named | left - {name}, none, (), none, count - 1).register
-            for name in self.names
-            if name in left
-        ]
-        return complete.register, alone
+        count = frame.count + len(left) + more
+
+        known = self._alone.setdefault((unnamed, count), {})
+
+        def alone(name: str) -> int:
+            if name not in known:
+                seen = every - {name}
+                frame = self._frame_with(seen, unnamed - {name}, (), none, count - 1)
+                known[name] = frame.register
+            return known[name]
+
+        complete = self._frame_with(every, unnamed, (), none, count)
+        # Of keys that are as short the fresh ones are taken first: they may always come.
+        others = [*fresh, *(n for n in self.names if n not in left and n not in frame.seen)]
+        return MissingKeys(
+            complete.register,
+            [alone(name) for name in self.names if name in left],
+            [alone(name) for name in others] if more else [],
+            more,
+        )
+
+    def _fresh_keys(self, frame: ObjectFrame, number: int) -> tuple[list[str], list[str]]:
+        """The shortest keys without a name that can come, so many of each class.
+
+        And those that cannot, since the key under way may be one of them.
+        """
+        first = int(None in frame.seen)
+        question = (frame.unnamed, first, number)
+        if question not in self._fresh:
+            known = self.next_keys.known(frame.unnamed)
+            fresh: list[str] = []
+            spent: list[str] = []
+            for where in range(len(self._classes)):
+                keys = self.next_keys.shortest_others(where, known, first + number)
+                fresh += keys[first:]
+                spent += keys[:first]
+            self._fresh[question] = fresh, spent
+        return self._fresh[question]
 
 
 def names_left_out(objects: Iterable[Constant]) -> frozenset[str]:
