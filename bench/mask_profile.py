@@ -40,7 +40,7 @@ KNOWN, WALKS = "a known row: Python's call, a lookup, a copy", "kernels that wal
 #: The innermost module of fastmask on the stack, by what it is for; all others are ``OTHER``.
 PARTS = {
     "objects: rules, key tries, registers": (
-        "objects object_states key_tries tries variants merging placing"
+        "objects object_states other_keys next_keys key_tries tries variants merging placing"
     ),
     "strings and numbers: their automata": (
         "dfa construction embedding spelling strings string_text scalars number_text numbers "
@@ -50,11 +50,13 @@ PARTS = {
         "formulas typed reading containers emptiness members plain expand constants forms "
         "unevaluated keywords references normalise"
     ),
-    "arrays": "arrays items item_counts endless",
-    "states, moves, rows": "tables registers rows shared_rows shared_states automaton arena",
+    "arrays": "arrays items endless",
+    "states, moves, rows": (
+        "tables registers _pool rows shared_rows shared_states automaton arena roots"
+    ),
 }
 OTHER = "other"
-_WALKING = frozenset("fill _walk _thread_leaf _make_leaf _bounded _listed _root".split())
+_WALKING = frozenset("fill _thread_leaf _make_leaf walk bounded".split())
 
 
 class Sampler:
@@ -79,7 +81,7 @@ class Sampler:
     def _part(self, module: str, function: str) -> str:
         if module == "matcher":
             return KNOWN
-        if module == "arena" and function in _WALKING:
+        if module in ("arena", "roots") and function in _WALKING:
             return WALKS
         return self._part_of.get(module, OTHER)
 
@@ -105,8 +107,8 @@ def walk(
     masks: list[int] = []
     accepts: list[int] = []
     for number, schema in enumerate(schemas):
-        gc.collect()  # outside of the clock, as a server's idle moments are
         if number % _TOUCHED_EVERY == 0:
+            gc.collect()
             maskbench.touch_memory()
         try:
             compiled = compiler.compile_json_schema(json.dumps(schema.schema))
