@@ -469,6 +469,7 @@ def test_unique_items_beside_one_that_is_needed_later(schema, instance):
     assert not fm.GrammarMatcher(compiled).accept_bytes(again)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("schema", "length"),
     [

@@ -240,6 +240,7 @@ def test_nine_patterns_that_overlap_find_room():
     assert matcher.accept_bytes('1234567"}')
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("asks", [{}, {"required": True}, {"minProperties": 5}])
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("number", [62, 63, 124, 130])
