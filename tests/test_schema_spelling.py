@@ -126,9 +126,9 @@ def fits(conjunction, text, policy):
         return True
     if conjunction.allowed is not None:
         return text in {json.dumps(float(value)), decimal_text(value)} and (
-            is_digits or not isinstance(value, int) or "e" in text
+            is_digits or not isinstance(value, int) or "e" in text or conjunction.digits is False
         )
-    if conjunction.integer:
+    if conjunction.integer and conjunction.digits is not False:
         below_zero = conjunction.lower is None or conjunction.lower < 0
         return is_digits and (text != "-0" or below_zero)
     free = Numbers()
@@ -164,6 +164,12 @@ def interesting(literals):
     ["0", "0.5", "0.30"],
     (1, 0, "e", ""),
 )
+@example(
+    [(lit.AMONG_CONSTANTS, frozenset([0, 3])), (lit.DIGITS, False)],
+    ["0", "0.0", "3.0", "3"],
+    (0, 0, "e", ""),
+)
+@example([(lit.INTEGER, True), (lit.DIGITS, False)], ["0", "0.0", "1e+16", "0.5"], (0, 0, "e", ""))
 def test_numbers_are_accepted_by_value_and_form(literals, texts, way):
     conjunction = Numbers.of(NUMBER, literals)
     assume(conjunction is not None)
