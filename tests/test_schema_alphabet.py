@@ -156,6 +156,7 @@ SHORT = [
 ]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_texts_are_those_that_can_be_spelled(layout):
     bytes_vocabulary = byte_vocabulary()

@@ -66,6 +66,7 @@ def test_an_arena_that_is_full_takes_no_schema_more(monkeypatch):
     assert arenas.take("policy") is not first
 
 
+@pytest.mark.large
 def test_an_arena_in_which_texts_no_longer_begin_takes_no_schema_more(compiled):
     large = compiled({"type": "string", "format": "idn-hostname"})
     matcher = fm.GrammarMatcher(large)
@@ -305,6 +306,7 @@ def test_members_that_a_budget_cut_off_are_made_by_the_next_schema(compiled, mon
             assert matcher.accept_bytes(b'[{"a": "' + n * b"x" + b'"}') is (n <= longest)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("limit", [1.5e6, 2e6, float("inf")])
 def test_limits_need_not_be_integers(limit):
     """Rows are dropped and made anew, block by block of what is left of the limit."""
