@@ -98,6 +98,7 @@ class CompiledGrammar:
         "__weakref__",
         "_beginning",
         "_budget",
+        "_formulas",
         "_limit",
         "_n_texts",
         "_schema",
@@ -149,6 +150,8 @@ class CompiledGrammar:
             tables = arena.tables
             state = tables.add_schema(self._schema) if self._schema else tables.start_state
             self._beginning = arena, arena.configuration(state)
+            # The others are of schemas that share the arena.
+            self._formulas = tables.formulas[-1:] if self._schema else tables.formulas
         self._n_texts = 0
         self._used_by_first = 0.0
 
@@ -164,7 +167,7 @@ class CompiledGrammar:
         if self._is_worn(arena):
             # Matchers under way keep theirs; what they no longer need goes with them.
             tables = arena.tables
-            for formulas in tables.formulas:
+            for formulas in self._formulas:
                 formulas.is_worn = formulas.share_used > WORN
             self._begin_in(self._new_arena() if tables.is_open else new_arena(tables, self._limit))
             self._n_texts = 1
@@ -175,7 +178,8 @@ class CompiledGrammar:
 
         That is past a quarter of the room, or twice what there was behind the first of them.
         """
-        used = arena.tables.share_used
+        used = max((f.share_used for f in self._formulas), default=0.0)
+        used = max(used, arena.tables.share_used)
         self._n_texts += 1
         if self._n_texts == 2:
             self._used_by_first = used

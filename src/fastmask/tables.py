@@ -249,7 +249,7 @@ class Tables:
 
     @property
     def share_used(self) -> float:
-        """How much of the room for what is made later is used, from 0 to 1."""
+        """How much of the room for what is made later is used, from 0 to 1; formulas apart."""
         if not self.is_open:
             return 0.0
         return max(
@@ -257,7 +257,6 @@ class Tables:
             self._n_programs / _OPEN_PROGRAMS,
             self._n_alts / self._alts.size,
             self.registers.n_moves / MOST_MOVES,
-            *[formulas.share_used for formulas in self.formulas],
         )
 
     def release(self) -> None:

@@ -109,7 +109,7 @@ from .layout import (
 )
 from .local import begin_local, first_local, local_state
 from .moves import move_action
-from .nodes import choose_question, free_node
+from .nodes import begin_node, choose_question
 from .registers import derive
 from .step import emit, general_step, miss, move_side_by_side
 from .writing import begin_as, begin_row, keep_row, row_flags, set_tokens, share_row
@@ -185,11 +185,10 @@ def grow_tree(tables, arena, rows, node, outcome):
     most_missing = view_i32(arena, A_MISSING).size
     search = view_i32(arena, A_SEARCH)
 
-    arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
     arena[A_STEPS] = 0
     arena[A_GUESSED] = 0
-    new_node = np.int64(free_node(arena, rows))
+    new_node = np.int64(begin_node(arena, rows))
     if new_node < 0:
         return new_node
     flags = np.int64(0)
@@ -199,8 +198,7 @@ def grow_tree(tables, arena, rows, node, outcome):
     asked = np.int64(0)
     depth = np.int64(0)
     chain = np.int64(0)
-    first_event = np.int64(rows[R_N_EVENTS])
-    rows[R_FIRST_EVENT] = first_event
+    first_event = np.int64(rows[R_FIRST_EVENT])
     old_event = np.int64(0)
     old_events = np.int64(0)
     begin_local(tables, arena)

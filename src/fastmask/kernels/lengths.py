@@ -40,7 +40,7 @@ from .layout import (
     T_TRIE_SKIP,
     T_WORDS,
 )
-from .nodes import enter_root, free_node
+from .nodes import begin_node, enter_root
 from .step import miss
 from .writing import begin_row, shorten_row, write_row
 
@@ -141,9 +141,8 @@ def bounded_node(
     """
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)
-    arena[A_NEEDED] = 0
     arena[A_N_MISSING] = 0
-    node = np.int64(free_node(arena, rows))
+    node = np.int64(begin_node(arena, rows))
     if node < 0:
         return node
     words = np.int64(tables[T_WORDS])
@@ -176,7 +175,7 @@ def bounded_node(
             count += 1
     rows[R_N_EVENTS] = count
     shorten_row(tables, arena, rows, np.int64(nodes[NODE * model + NODE_BASE]))
-    enter_root(tables, arena, rows, node, start)
+    enter_root(tables, arena, rows, node)
     return node
 
 
@@ -187,8 +186,7 @@ def adopt_root(tables, arena, rows, places, base):
     Its row is the whole one at address ``base``, and it leaves the frame at ``places``.
     """
     events = view_i32(rows, R_EVENTS)
-    arena[A_NEEDED] = 0
-    node = np.int64(free_node(arena, rows))
+    node = np.int64(begin_node(arena, rows))
     if node < 0:
         return node
     start = np.int64(rows[R_N_EVENTS])
@@ -204,5 +202,5 @@ def adopt_root(tables, arena, rows, places, base):
         events[at + 4] = 0
     rows[R_N_EVENTS] = start + places.size
     begin_row(arena, base)
-    enter_root(tables, arena, rows, node, start)
+    enter_root(tables, arena, rows, node)
     return node

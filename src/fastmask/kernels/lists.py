@@ -26,8 +26,6 @@ from .layout import (
     NEED_SPACE,
     POP,
     R_EVENTS,
-    R_FIRST_EVENT,
-    R_N_EVENTS,
     T_PLACES,
     T_TRIE_BYTE,
     T_TRIE_DEPTH,
@@ -36,7 +34,7 @@ from .layout import (
     T_TRIE_ORDER,
     T_TRIE_SKIP,
 )
-from .nodes import enter_root, free_node
+from .nodes import begin_node, enter_root
 from .step import emit
 from .writing import begin_row, set_tokens
 
@@ -73,12 +71,9 @@ def list_root(tables, arena, rows, number):
     offsets = view_i32(lists, at + LISTED_OFFSETS)
     depth = np.int64(lists[at + LISTED_DEPTH])
     events = view_i32(rows, R_EVENTS)
-    arena[A_NEEDED] = 0
-    node = np.int64(free_node(arena, rows))
+    node = np.int64(begin_node(arena, rows))
     if node < 0:
         return node
-    start = np.int64(rows[R_N_EVENTS])
-    rows[R_FIRST_EVENT] = start
     byte = view_u8(tables, T_TRIE_BYTE)
     depths = view_i16(tables, T_TRIE_DEPTH)
     skip = view_i32(tables, T_TRIE_SKIP)
@@ -117,5 +112,5 @@ def list_root(tables, arena, rows, number):
         v += 1
     if arena[A_NEEDED] != 0:
         return np.int64(NEED_SPACE)
-    enter_root(tables, arena, rows, node, start)
+    enter_root(tables, arena, rows, node)
     return np.int64(0)

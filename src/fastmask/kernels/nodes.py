@@ -35,6 +35,7 @@ from .layout import (
     R_CHAINS,
     R_EDGES,
     R_EVENTS,
+    R_FIRST_EVENT,
     R_N_EDGES,
     R_N_EVENTS,
     R_N_NODES,
@@ -46,8 +47,10 @@ from .writing import keep_row, row_flags
 
 
 @inner
-def free_node(arena, rows):
-    """The number of the next tree node, or NEED_SPACE."""
+def begin_node(arena, rows):
+    """The number of a tree node that is begun, whose events follow now; or NEED_SPACE."""
+    arena[A_NEEDED] = 0
+    rows[R_FIRST_EVENT] = rows[R_N_EVENTS]
     node = np.int64(rows[R_N_NODES])
     if NODE * (node + 1) > view_i64(rows, R_NODES).size:
         arena[A_NEEDED] = -R_NODES
@@ -58,8 +61,7 @@ def free_node(arena, rows):
 @inner
 def asking_node(arena, rows, kind, action):
     """Enter a node without row or events that asks one question; a node or a status."""
-    arena[A_NEEDED] = 0
-    node = np.int64(free_node(arena, rows))
+    node = np.int64(begin_node(arena, rows))
     if node < 0:
         return node
     nodes = view_i64(rows, R_NODES)
@@ -79,12 +81,10 @@ def make_question(arena, rows, kind, action):
 
 
 @inner
-def enter_root(tables, arena, rows, node, start):
-    """Enter a node with the row that was begun, and events from ``start`` on that leave the frame.
-
-    There has to be room for both.
-    """
+def enter_root(tables, arena, rows, node):
+    """Enter a node that was begun with the row that was, and events that all leave the frame."""
     nodes = view_i64(rows, R_NODES)
+    start = np.int64(rows[R_FIRST_EVENT])
     count = np.int64(rows[R_N_EVENTS]) - start
     at = NODE * node
     nodes[at + NODE_KIND] = POP if count > 0 else LEAF

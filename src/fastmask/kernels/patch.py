@@ -41,7 +41,7 @@ from .layout import (
     TEXTUAL,
     WALK,
 )
-from .nodes import free_node
+from .nodes import begin_node
 from .step import emit
 from .writing import begin_as, clear_tokens, keep_row
 
@@ -65,12 +65,10 @@ def patch_root(tables, arena, rows, model, state, body, back):
     events = view_i32(rows, R_EVENTS)
     nodes = view_i64(rows, R_NODES)
     own = view_i32(arena, A_STATE)
-    arena[A_NEEDED] = 0
-    node = np.int64(free_node(arena, rows))
+    node = np.int64(begin_node(arena, rows))
     if node < 0:
         return node
-    start = np.int64(rows[R_N_EVENTS])
-    rows[R_FIRST_EVENT] = start
+    start = np.int64(rows[R_FIRST_EVENT])
 
     # Both states side by side over the trie: own[level], and the other half a buffer further.
     v = np.int64(0)

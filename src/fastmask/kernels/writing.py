@@ -93,18 +93,30 @@ def make_whole(tables, arena, rows):
 
 
 @inner
+def note_changes(tables, arena, rows, tokens, start, end, mask):
+    """Note changes of the row that was begun: tokens[start:end], to be cleared with a mask of -1.
+
+    False, and nothing is noted, if it is a whole row, which it becomes where the list is full.
+    """
+    n = np.int64(arena[A_N_CHANGES])
+    if n == WHOLE:
+        return False
+    changes = view_i32(arena, A_CHANGES)
+    if n + end - start > changes.size:
+        make_whole(tables, arena, rows)
+        return False
+    for i in range(np.uint64(start), np.uint64(end)):
+        changes[n] = tokens[i] ^ mask
+        n += 1
+    arena[A_N_CHANGES] = n
+    return True
+
+
+@inner
 def set_tokens(tables, arena, rows, tokens, start, end):
     """Add tokens[start:end] to the row that was begun."""
-    n = np.int64(arena[A_N_CHANGES])
-    if n != WHOLE:
-        changes = view_i32(arena, A_CHANGES)
-        if n + end - start <= changes.size:
-            for i in range(np.uint64(start), np.uint64(end)):
-                changes[n] = tokens[i]
-                n += 1
-            arena[A_N_CHANGES] = n
-            return
-        make_whole(tables, arena, rows)
+    if note_changes(tables, arena, rows, tokens, start, end, np.int32(0)):
+        return
     row = words_at(rows[R_FREE_ADDRESS], tables[T_WORDS])
     # Unsigned, they need no look at whether they count from the end: less than half the time.
     for i in range(np.uint64(start), np.uint64(end)):
@@ -115,20 +127,12 @@ def set_tokens(tables, arena, rows, tokens, start, end):
 @inner
 def clear_tokens(tables, arena, rows, tokens, start, end):
     """Take tokens[start:end] out of the row that was begun."""
-    n = np.int64(arena[A_N_CHANGES])
-    if n != WHOLE:
-        changes = view_i32(arena, A_CHANGES)
-        if n + end - start <= changes.size:
-            for i in range(start, end):
-                changes[n] = ~tokens[i]
-                n += 1
-            arena[A_N_CHANGES] = n
-            return
-        make_whole(tables, arena, rows)
+    if note_changes(tables, arena, rows, tokens, start, end, np.int32(-1)):
+        return
     row = words_at(rows[R_FREE_ADDRESS], tables[T_WORDS])
-    for i in range(start, end):
-        token = np.int64(tokens[i])
-        row[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
+    for i in range(np.uint64(start), np.uint64(end)):
+        token = np.uint32(tokens[i])
+        row[token >> np.uint32(5)] &= ~(np.uint32(1) << (token & np.uint32(31)))
 
 
 @inner

@@ -261,30 +261,30 @@ def long_list(strings: Strings, formulas: Formulas, policy: Policy) -> list[byte
     """
     if strings.allowed is None or len(strings.allowed) < _LONG_LIST:
         return None
+    texts = _listed_texts(strings, formulas, policy)
+    return None if texts is None else [text + b'"' for text in texts]
+
+
+def short_list(strings: Strings, formulas: Formulas, policy: Policy) -> list[bytes] | None:
+    """The texts of a conjunction of few and short constants, without quotes; None for others."""
+    if strings.allowed is None or sum(map(len, strings.allowed)) > _SHORT_LIST:
+        return None
+    texts = _listed_texts(strings, formulas, policy)
+    return texts if texts is not None and sum(map(len, texts)) <= _SHORT_LIST else None
+
+
+def _listed_texts(strings: Strings, formulas: Formulas, policy: Policy) -> list[bytes] | None:
+    """The texts of constants, without quotes; None where some have too many spellings."""
     texts = _passing(strings, formulas)
     if policy.strings == "usual" and _PLAIN.fullmatch("".join(texts)):
-        return [text.encode() + b'"' for text in texts]
+        return [text.encode() for text in texts]
     found: list[bytes] = []
     for text in texts:
         of_one = few_spellings(text, policy)
         if of_one is None:
             return None
-        found += [way + b'"' for way in of_one]
-    return found
-
-
-def short_list(strings: Strings, formulas: Formulas, policy: Policy) -> list[bytes] | None:
-    """The texts of a conjunction of few and short constants, without quotes; None for others."""
-    constants = strings.allowed
-    if constants is None or sum(map(len, constants)) > _SHORT_LIST:
-        return None
-    found: list[bytes] = []
-    for text in _passing(strings, formulas):
-        of_one = few_spellings(text, policy)
-        if of_one is None:
-            return None
         found += of_one
-    return found if sum(map(len, found)) <= _SHORT_LIST else None
+    return found
 
 
 def _passing(strings: Strings, formulas: Formulas) -> list[str]:
