@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..kernels import layout
 from .constants import Constant
 from .containers import Objects
 from .next_keys import NextKeys
+from .object_frames import MissingKeys, ObjectFrame
 from .other_keys import OtherKeys, other_keys
 from .values import FALSE, Value
 
@@ -25,82 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["ObjectRule", "names_left_out"]
 
 _MOST_BITS = 16 * layout.KEYS_OF_WORD  # named keys of an object that is left to kernels
-
-
-class MissingKeys(NamedTuple):
-    """Keys that have to come, as registers.
-
-    Attributes
-    ----------
-    complete : int
-        The register in which nothing is missing any more.
-    required : list of int
-        Of each key that is required the register in which it alone is missing.
-    others : list of int
-        The same of the keys of which ``more`` have to come.
-    more : int
-    """
-
-    complete: int
-    required: list[int]
-    others: list[int]
-    more: int
-
-
-class ObjectFrame:
-    """The register of one object: keys seen, open obligations, objects that it still equals.
-
-    A key without a name that a mask reads over is seen as None.
-    """
-
-    __slots__ = (
-        "apart",
-        "can_finish",
-        "count",
-        "gone",
-        "gone_before",
-        "pending",
-        "register",
-        "rule",
-        "seen",
-        "unnamed",
-    )
-
-    def __init__(
-        self,
-        rule: ObjectRule,
-        seen: frozenset[str | None],
-        unnamed: frozenset[str],
-        pending: tuple[int, ...],
-        apart: frozenset[Constant],
-        count: int,
-    ) -> None:
-        self.rule = rule
-        self.seen = seen
-        self.unnamed = unnamed
-        self.pending = pending
-        self.apart = apart
-        self.count = count
-        self.gone: frozenset[str] = frozenset()  # named keys that may not come
-        self.gone_before = self.gone
-        self.register = 0
-        self.can_finish: bool | None = None  # once it was asked
-
-    def move(self, symbol: int) -> tuple[int, int]:
-        """The register after a symbol, and the action to go on with."""
-        return self.rule.move(self, symbol)
-
-    def begins_key(self, action: int) -> bool:
-        """Whether an action on a quote is that of a key that begins."""
-        return action in self.rule.key_actions
-
-    def ways(self) -> Iterator[tuple[bytes, int, int]]:
-        """Keys to be tried for the shortest end: spelled with quotes, register and action."""
-        return self.rule.ways(self)
-
-    def missing(self, state: int) -> MissingKeys | None:
-        """What is known of the missing keys, if they are all that counts."""
-        return self.rule.missing(self, state)
 
 
 class ObjectRule:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernels import layout
 from .next_keys import NextKeys
+from .object_frames import KeyFrame
 from .objects import ObjectRule
 from .other_keys import OtherClass, OtherKeys
 from .tries import ShrinkingTrie
@@ -26,23 +27,13 @@ __all__ = ["VariantsRule", "fit_together"]
 _FEWEST = 4
 
 
-class VariantFrame:
-    """The register of one object: the alternatives alive, the keys seen.
+class VariantFrame(KeyFrame):
+    """The frame of an object of several conjunctions: those alive, beside the keys.
 
     ``key`` is the key whose member is read by the trie of constants.
     """
 
-    __slots__ = (
-        "alive",
-        "count",
-        "gone",
-        "gone_before",
-        "key",
-        "register",
-        "rule",
-        "seen",
-        "unnamed",
-    )
+    __slots__ = ("alive", "key")
     pending: tuple[int, ...] = ()
     apart: frozenset[Any] = frozenset()
 
@@ -55,27 +46,10 @@ class VariantFrame:
         count: int,
         key: str | None,
     ) -> None:
-        self.rule = rule
+        super().__init__(rule, seen, unnamed, count)
         self.alive = alive
-        self.seen = seen
-        self.unnamed = unnamed
-        self.count = count
         self.key = key
-        self.gone: frozenset[str] = frozenset()
-        self.gone_before = self.gone
         self.register = rule.tables.registers.new_register(self)
-
-    def move(self, symbol: int) -> tuple[int, int]:
-        """The register after a symbol, and the action to go on with."""
-        return self.rule.move(self, symbol)
-
-    def begins_key(self, action: int) -> bool:
-        """Whether an action on a quote is that of a key that begins."""
-        return action in self.rule.key_actions
-
-    def ways(self) -> Iterator[tuple[bytes, int, int]]:
-        """Keys to be tried for the shortest end: spelled with quotes, register and action."""
-        return self.rule.ways(self)
 
     def missing(self, state: int) -> None:
         """Nothing is known of what is missing before it is known which alternative it is."""
